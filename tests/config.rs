@@ -315,6 +315,15 @@ fn a_file_that_says_little_is_fine(#[case] content: &str) {
 #[case::listen("api: {listen: \"8080\"}", "write one such as 127.0.0.1:8080")]
 #[case::contact("http: {contact-url: me}", "write an https://, http:// or mailto: address")]
 #[case::browser("http: {user-agent: \"mozilla/5.0\"}", "pretends to be a browser")]
+#[case::intervals(
+    "source: {interval-min-minutes: 90, interval-max-minutes: 60}",
+    "90 is more than source.interval-max-minutes (60, file own.yaml"
+)]
+#[case::no_requests(
+    "source: {requests-per-hour: 0}",
+    "0 is out of bounds; write a whole number from 1 to 100000000, or"
+)]
+#[case::interval("source: {interval: 30}", "adaptive, fixed")]
 #[case::short_key("database: {encryption-key: AAAA}", "this is Base64 of 3 bytes; write 32 bytes in Base64")]
 fn what_operators_get_wrong_is_refused_with_a_remedy(#[case] content: impl AsRef<[u8]>, #[case] remedy: &str) {
     check_file(content).refused(&["feedwarden: the configuration has a mistake:\n", remedy]);

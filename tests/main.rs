@@ -19,6 +19,7 @@ mod first_run;
 mod fleets;
 mod fuzz;
 mod http;
+mod intervals;
 mod once;
 mod opml;
 mod pages;

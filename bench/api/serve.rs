@@ -118,7 +118,7 @@ pub(crate) fn serve(engine: &Engine) {
             fetcher,
             type_settings: TypeSettings::default(),
             // Nothing falls due while the listeners are asked.
-            policy: Policy { interval: minutes(24 * 60), ..Policy::default() },
+            policy: Policy { interval: minutes(24 * 60), adaptive: None, ..Policy::default() },
             settings: PipelineSettings::default(),
             fleet: Fleet::alone(),
             log: telemetry.logger.clone(),

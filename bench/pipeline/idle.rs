@@ -148,7 +148,7 @@ pub(crate) fn idle(population: &Population) -> Idled {
     actix_rt::System::new().block_on(async {
         let meter = Meter::start(None);
         let store = store::open(&population.engine().settings(), clock.now()).await.unwrap();
-        let policy = Policy { interval: INTERVAL, ..Policy::default() };
+        let policy = Policy { interval: INTERVAL, adaptive: None, ..Policy::default() };
         let pipeline = Pipeline::new(parts(store.clone(), clock.clone(), fetcher, policy, &telemetry), Scope::Daemon);
         let driven = Driven { handle: pipeline.handle(), clock };
         let running = actix_rt::spawn(pipeline.run());

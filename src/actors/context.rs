@@ -29,6 +29,7 @@ use crate::fetch::Fetcher;
 use crate::model::{SourceId, Timestamp};
 use crate::rules::Policy;
 use crate::rules::cleanup::DailyBound;
+use crate::rules::interval::Scale;
 use crate::sources::TypeSettings;
 use crate::store::Store;
 
@@ -133,8 +134,21 @@ impl PipelineContext {
         self.policy.read().clone()
     }
 
-    pub(super) fn set_policy(&self, policy: Policy) {
-        *self.policy.write() = Arc::new(policy);
+    /// Follows another policy, with the scale of intervals in force until the scheduler has computed it anew.
+    pub(super) fn set_policy(&self, mut policy: Policy) {
+        let mut present = self.policy.write();
+        if let (Some(new), Some(old)) = (&mut policy.adaptive, &present.adaptive) {
+            new.scale = new.scale.or(old.scale);
+        }
+        *present = Arc::new(policy);
+    }
+
+    /// Takes another scale of adaptive intervals from now on.
+    pub(super) fn set_scale(&self, scale: Scale) {
+        let mut present = self.policy.write();
+        if let Some(adaptive) = &mut Arc::make_mut(&mut *present).adaptive {
+            adaptive.scale = Some(scale);
+        }
     }
 
     /// Forces the next poll of this source past holds and `Retry-After`.

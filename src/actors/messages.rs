@@ -10,6 +10,7 @@ use super::poll::Poll;
 use super::scheduler::ForcedPoll;
 use crate::fetch::{Fetched, RobotsFetched, Trace};
 use crate::model::{ClockStep, FailureReport, HostKey, HostQueueStatus, Shard, SourceId, Timestamp};
+use crate::rules::budget::Demand;
 use crate::rules::due::NextPoll;
 
 /// To the scheduler: these sources are new or were changed. The scheduler reads them from the store.
@@ -142,7 +143,7 @@ pub(super) struct PollHeldByLock(pub(super) SourceId);
 #[derive(Debug)]
 pub(super) enum Completion {
     /// The poll is settled; the next one is due then.
-    Settled(NextPoll),
+    Settled { next: NextPoll, demand: Demand },
     /// The source was removed.
     Gone,
     /// Another node polls the source from now on.

@@ -103,6 +103,7 @@ pub(super) fn one(source: &SourceView) -> String {
             ("last failure", failure),
             ("moves to", source.moved_to.clone()),
             ("gaps", gaps),
+            ("publishes", source.entries_per_day.map(|entries| format!("about {entries:.2} new entries a day"))),
             ("bodies", source.bodies_repeat.then(|| "different entries have the same body".to_owned())),
             ("version", Some(source.version.to_string())),
         ],

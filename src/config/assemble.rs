@@ -22,7 +22,7 @@ pub(super) fn assemble(
     let api = sections::api(values, socket, problems);
     let settings = Settings {
         user_state,
-        policy: sections::policy(values),
+        policy: sections::policy(values, problems),
         pipeline: sections::pipeline(values),
         drain: sections::drain(values),
         http: sections::http(values),

@@ -123,6 +123,11 @@ impl Effective {
         u32::try_from(self.count(key)).expect("the schema bounds every count below 2^32")
     }
 
+    pub(super) fn optional_count_u32(&self, key: &str) -> Option<u32> {
+        let SettingValue::OptionalCount(count) = self.value(key) else { mistaken(key) };
+        count.map(|count| u32::try_from(count).expect("the schema bounds every count below 2^32"))
+    }
+
     pub(super) fn count_usize(&self, key: &str) -> usize {
         usize::try_from(self.count(key)).expect("the schema bounds every count below 2^32")
     }

@@ -24,6 +24,11 @@ pub(super) enum KeyKind {
         min: u64,
         max: u64,
     },
+    /// A whole number within bounds, or nothing.
+    OptionalCount {
+        min: u64,
+        max: u64,
+    },
     Flag,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -72,6 +77,7 @@ pub(super) enum Raw<'a> {
 #[derive(Clone, Debug)]
 pub(super) enum SettingValue {
     Count(u64),
+    OptionalCount(Option<u64>),
     Flag(bool),
     Choice(&'static str),
     Path(Option<PathBuf>),
@@ -91,6 +97,9 @@ impl KeyKind {
     pub(super) fn read(&self, raw: Raw<'_>) -> Result<SettingValue, String> {
         match self {
             KeyKind::Count { min, max } => scalar::count(raw, *min, *max).map(SettingValue::Count),
+            KeyKind::OptionalCount { min, max } => {
+                scalar::optional_count(raw, *min, *max).map(SettingValue::OptionalCount)
+            }
             KeyKind::Flag => scalar::flag(raw).map(SettingValue::Flag),
             KeyKind::Choice(choices) => scalar::choice(raw, choices).map(SettingValue::Choice),
             KeyKind::Path => scalar::path(raw).map(SettingValue::Path),
@@ -133,6 +142,7 @@ impl SettingValue {
     pub(super) fn shown(&self) -> serde_json::Value {
         match self {
             SettingValue::Count(count) => json!(count),
+            SettingValue::OptionalCount(count) => count.map_or_else(|| json!(""), |count| json!(count)),
             SettingValue::Flag(flag) => json!(flag),
             SettingValue::Choice(word) => json!(word),
             SettingValue::Path(path) => {

@@ -26,6 +26,15 @@ pub(super) fn count(raw: Raw<'_>, min: u64, max: u64) -> Result<u64, String> {
         .ok_or_else(|| format!("{number} is out of bounds; {right}"))
 }
 
+/// A whole number within bounds, or nothing.
+pub(super) fn optional_count(raw: Raw<'_>, min: u64, max: u64) -> Result<Option<u64>, String> {
+    match raw {
+        Raw::Typed(ValueKind::String(text)) if text.is_empty() => Ok(None),
+        Raw::Words(text) if text.trim().is_empty() => Ok(None),
+        raw => count(raw, min, max).map(Some).map_err(|text| format!("{text}, or \"\" for none")),
+    }
+}
+
 pub(super) fn flag(raw: Raw<'_>) -> Result<bool, String> {
     match raw {
         Raw::Typed(ValueKind::Boolean(flag)) => Ok(*flag),

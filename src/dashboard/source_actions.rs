@@ -21,7 +21,7 @@ const POLL_WAIT_SECONDS: u32 = 10;
 /// Settings of a source: name, label, key of the default.
 const SETTINGS: [(&str, &str, &str); 10] = [
     ("title", "Title", ""),
-    ("poll_interval_minutes", "Interval in minutes", "source.default-interval-minutes"),
+    ("poll_interval_minutes", "Interval in minutes", "source.interval"),
     ("poll_delay_seconds", "Pause at its host in seconds", "source.poll-delay-seconds"),
     ("max_failures", "Permanent failures that disable it", "source.max-failures"),
     ("max_backoff_hours", "Longest backoff in hours", "source.max-backoff-hours"),

@@ -88,6 +88,7 @@ impl DemoSettings {
         let rule = |after, cooldown_hours| RestRule { after, cooldown: hours(cooldown_hours) };
         Policy {
             interval: INTERVAL,
+            adaptive: None,
             max_failures: 5,
             max_backoff: hours(3),
             rests: Rests::from_iter([

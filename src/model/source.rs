@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FailureClass, FailureKind, PodcastId, SourceProxy, SourceType, Timestamp};
+use super::{FailureClass, FailureKind, PodcastId, PublishingHistory, SourceProxy, SourceType, Timestamp};
 
 /// Identifies a source for ever: a removed source's number is not given again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -198,6 +198,8 @@ pub struct SourceState {
     pub last_gap_at: Option<Timestamp>,
     /// Title that the feed gives itself.
     pub feed_title: Option<String>,
+    /// How often it publishes.
+    pub publishing: PublishingHistory,
 }
 
 impl SourceState {
@@ -228,6 +230,7 @@ impl Default for SourceState {
             gaps: 0,
             last_gap_at: None,
             feed_title: None,
+            publishing: PublishingHistory::Unknown,
         }
     }
 }

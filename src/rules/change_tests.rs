@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::model::{
-    FailureClass, FailureKind, FailureRun, Hints, LastFailure, LastSeen, Moved, NewSource, PodcastId, SourceId,
-    SourceType,
+    FailureClass, FailureKind, FailureRun, Hints, LastFailure, LastSeen, Moved, NewSource, PodcastId,
+    PublishingHistory, SourceId, SourceType,
 };
 use crate::rules::{Policy, due, hours};
 
@@ -41,6 +41,7 @@ fn troubled() -> Source {
         gaps: 1,
         last_gap_at: Some(NOW),
         feed_title: Some("News".into()),
+        publishing: PublishingHistory::Damaged,
     };
     source
 }

@@ -1,11 +1,11 @@
 //! Time of the next poll of a source: the latest of all its waits.
 
 use std::fmt;
-use std::time::Duration;
 
 use crate::model::{FailureKind, HostState, Rest, RestCause, Source, Timestamp};
 
 use super::backoff::{BackoffReason, backoff, rate_limit_pause};
+use super::interval::{AdaptiveInterval, adaptive_wait, interval};
 use super::stored_times::is_unknown;
 use super::{Policy, hours, minutes};
 
@@ -45,6 +45,8 @@ pub enum Wait {
     Repeated,
     /// Jitter of the first poll.
     Spread,
+    /// The interval that follows from how often the source publishes.
+    Adaptive(AdaptiveInterval),
     /// The interval of the source, with backoff after failures.
     Backoff(BackoffReason),
     /// A 429 that states no wait.
@@ -106,11 +108,6 @@ pub fn terms<'a>(
     let asked = [retry_after_term(source, policy, now), requested];
     let held = host.and_then(|host| host.held_until).map(|until| Term { until, wait: Wait::HostHeld });
     own.into_iter().chain(asked).chain([held]).flatten()
-}
-
-/// Interval of this source without backoff.
-pub fn interval(source: &Source, policy: &Policy) -> Duration {
-    source.settings.poll_interval_minutes.map_or(policy.interval, minutes)
 }
 
 /// Whether a source rests now: until a person ends the rest, or until its cooldown is over.
@@ -175,16 +172,22 @@ fn own_terms(source: &Source, policy: &Policy, now: Timestamp) -> [Option<Term>;
     let Some(last_polled) = last_polled(source, now) else {
         return [rest_term(source, policy, now), None, None, None, None];
     };
-    let interval = interval(source, policy);
     let ceiling = source.settings.max_backoff_hours.map_or(policy.max_backoff, hours);
-    let backoff = backoff(interval, state.failures.consecutive, ceiling);
     let term = |pause, wait| Term { until: last_polled + pause, wait };
     // The moment that jitter stored is no poll.
-    let own = if state.polled_at().is_some() { Wait::Backoff(backoff.reason) } else { Wait::Spread };
+    let is_polled = state.polled_at().is_some();
+    let is_active = is_polled && state.failures.consecutive == 0;
+    let own = match is_active.then(|| adaptive_wait(source, policy, last_polled)).flatten() {
+        Some((wait, adaptive)) => term(wait, Wait::Adaptive(adaptive)),
+        None => {
+            let backoff = backoff(interval(source, policy), state.failures.consecutive, ceiling);
+            term(backoff.delay, if is_polled { Wait::Backoff(backoff.reason) } else { Wait::Spread })
+        }
+    };
     let rate_limited = state.hints.retry_after.is_none().then(|| rate_limit_pause(&state.failures, ceiling)).flatten();
     let period = state.hints.update_period_minutes.map(|period| minutes(period).min(policy.freshness_max));
     [
-        Some(term(backoff.delay, own)),
+        Some(own),
         rate_limited.map(|pause| term(pause, Wait::RateLimited)),
         rest_term(source, policy, now),
         state.hints.fresh_until.map(|until| {
@@ -248,6 +251,7 @@ impl fmt::Display for Wait {
             Wait::Requested => write!(formatter, "an operator requested it"),
             Wait::Repeated => write!(formatter, "the last poll was lost to an internal fault and is repeated"),
             Wait::Spread => write!(formatter, "first polls are spread over time"),
+            Wait::Adaptive(interval) => interval.fmt(formatter),
             Wait::Backoff(reason) => reason.fmt(formatter),
             Wait::RateLimited => write!(formatter, "the publisher asked for fewer requests (429)"),
             Wait::Rest(kind) => write!(formatter, "it rests after a run of {kind}"),

@@ -1,5 +1,7 @@
 //! The scenarios of `rules::due`.
 
+use std::time::Duration;
+
 use super::*;
 use crate::model::{
     FailureKind, FailureRun, FailureState, Hints, HostKey, NewSource, Rest, SourceId, SourceSettings, SourceType,
@@ -17,6 +19,11 @@ fn source() -> Source {
     source
 }
 
+/// Rules with a fixed interval; the adaptive one is tested in `rules::interval`.
+fn fixed() -> Policy {
+    Policy { adaptive: None, ..Policy::default() }
+}
+
 fn failing(consecutive: u32) -> Source {
     let mut source = source();
     source.state.failures.consecutive = consecutive;
@@ -24,7 +31,7 @@ fn failing(consecutive: u32) -> Source {
 }
 
 fn check(source: &Source, at: Timestamp, because: Wait) {
-    assert_eq!(next_poll(source, None, &Policy::default(), POLLED + hours(1)), NextPoll::At { at, because });
+    assert_eq!(next_poll(source, None, &fixed(), POLLED + hours(1)), NextPoll::At { at, because });
 }
 
 #[test]
@@ -40,8 +47,8 @@ fn s305_the_sources_own_ceiling_wins() {
 fn s507_a_first_poll_that_jitter_put_there_says_so() {
     let mut source = source();
     source.state.first_polled_at = None;
-    check(&source, POLLED + Policy::default().interval, Wait::Spread);
-    let text = next_poll(&source, None, &Policy::default(), POLLED).to_string();
+    check(&source, POLLED + fixed().interval, Wait::Spread);
+    let text = next_poll(&source, None, &fixed(), POLLED).to_string();
     assert!(text.ends_with(": first polls are spread over time"), "{text}");
     source.state.poll_requested_at = Some(POLLED + minutes(1));
     check(&source, POLLED + minutes(1), Wait::Requested);
@@ -52,7 +59,7 @@ fn s414_a_resting_source_is_not_due_before_its_cooldown_is_over() {
     let mut source = failing(3);
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Failures(FailureKind::NotFound) });
     check(&source, POLLED + hours(48), Wait::Rest(FailureKind::NotFound));
-    let next = next_poll(&source, None, &Policy::default(), POLLED);
+    let next = next_poll(&source, None, &fixed(), POLLED);
     assert!(!next.is_due(POLLED + hours(48) - Duration::from_micros(1)));
     assert!(next.is_due(POLLED + hours(48)));
 }
@@ -68,7 +75,7 @@ fn s415_after_a_rest_the_later_of_cooldown_and_backoff_decides() {
 fn s417_a_rest_that_a_person_asked_for_has_no_end() {
     let mut source = source();
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Person("holiday".into()) });
-    let next = next_poll(&source, None, &Policy::default(), POLLED);
+    let next = next_poll(&source, None, &fixed(), POLLED);
     assert_eq!(next, NextPoll::Never(Never::Resting));
     assert!(!next.is_due(Timestamp::MAX));
 }
@@ -78,7 +85,7 @@ fn s417_a_report_waits_for_its_cooldown_also_where_runs_of_its_kind_start_no_res
     let mut source = source();
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Reported(FailureKind::Unauthorized) });
     check(&source, POLLED + hours(24), Wait::Reported(FailureKind::Unauthorized));
-    let mut policy = Policy::default();
+    let mut policy = fixed();
     policy.rests.set(FailureKind::Unauthorized, RestRule { after: 0, cooldown: hours(2) });
     assert_eq!(next_poll(&source, None, &policy, POLLED).at(), Some(POLLED + hours(2)), "as configured now");
 }
@@ -87,7 +94,7 @@ fn s417_a_report_waits_for_its_cooldown_also_where_runs_of_its_kind_start_no_res
 fn s417_a_report_of_the_future_is_believed_to_be_of_now() {
     let mut source = source();
     source.state.rest = Some(Rest { since: POLLED + hours(900), cause: RestCause::Reported(FailureKind::Gone) });
-    assert_eq!(next_poll(&source, None, &Policy::default(), POLLED).at(), Some(POLLED + hours(72)));
+    assert_eq!(next_poll(&source, None, &fixed(), POLLED).at(), Some(POLLED + hours(72)));
 }
 
 #[test]
@@ -102,7 +109,7 @@ fn s417_a_source_that_was_reported_before_its_first_poll_waits_too() {
 fn s418_a_rest_whose_rule_was_switched_off_is_over() {
     let mut source = failing(1);
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Failures(FailureKind::Gone) });
-    let mut policy = Policy::default();
+    let mut policy = fixed();
     policy.rests.set(FailureKind::Gone, RestRule { after: 0, cooldown: hours(72) });
     assert_eq!(next_poll(&source, None, &policy, POLLED).at(), Some(POLLED + hours(2)));
 }
@@ -112,7 +119,7 @@ fn s501_a_source_is_due_exactly_when_its_interval_has_elapsed() {
     let mut source = source();
     for (own_minutes, wait) in [(None, hours(1)), (Some(5), minutes(5)), (Some(10_000), minutes(10_000))] {
         source.settings.poll_interval_minutes = own_minutes;
-        let next = next_poll(&source, None, &Policy::default(), POLLED);
+        let next = next_poll(&source, None, &fixed(), POLLED);
         assert!(!next.is_due(POLLED + wait - Duration::from_micros(1)));
         assert!(next.is_due(POLLED + wait));
     }
@@ -128,17 +135,17 @@ fn s502_a_disabled_source_is_never_due() {
     let mut source = source();
     source.state.enabled = false;
     source.state.poll_requested_at = Some(POLLED + hours(1));
-    assert_eq!(next_poll(&source, None, &Policy::default(), POLLED), NextPoll::Never(Never::Disabled));
+    assert_eq!(next_poll(&source, None, &fixed(), POLLED), NextPoll::Never(Never::Disabled));
 }
 
 #[test]
 fn s508_a_source_that_was_never_polled_is_due_at_once() {
     let mut source = source();
     (source.state.first_polled_at, source.state.last_polled) = (None, None);
-    let next = next_poll(&source, None, &Policy::default(), POLLED);
+    let next = next_poll(&source, None, &fixed(), POLLED);
     assert_eq!(next.at(), Some(source.created_at), "since it was added");
     source.created_at = POLLED + hours(1);
-    assert!(next_poll(&source, None, &Policy::default(), POLLED).is_due(POLLED), "whatever the clock said then");
+    assert!(next_poll(&source, None, &fixed(), POLLED).is_due(POLLED), "whatever the clock said then");
     assert_eq!(next.to_string(), "due at once: it has never been polled");
 }
 
@@ -167,7 +174,7 @@ fn p13_a_wait_cut_by_the_ceiling_says_so() {
     source.state.hints.fresh_until = Some(POLLED + hours(24 * 365));
     check(&source, POLLED + hours(24), Wait::Fresh(true));
     source.state.hints = Hints { retry_after: Some(POLLED + hours(24 * 365)), ..Hints::default() };
-    let next = next_poll(&source, None, &Policy::default(), POLLED);
+    let next = next_poll(&source, None, &fixed(), POLLED);
     assert_eq!(next.at(), Some(POLLED + hours(7 * 24)));
     assert!(
         next.to_string()
@@ -222,7 +229,7 @@ fn p16_a_bare_429_is_not_tried_again_within_the_hour() {
 fn p17_a_held_host_holds_its_sources() {
     let mut host = HostState::new(HostKey::from_canonical("a.example"));
     host.held_until = Some(POLLED + hours(9));
-    let next = next_poll(&source(), Some(&host), &Policy::default(), POLLED);
+    let next = next_poll(&source(), Some(&host), &fixed(), POLLED);
     assert_eq!(next, NextPoll::At { at: POLLED + hours(9), because: Wait::HostHeld });
 }
 
@@ -234,7 +241,7 @@ fn p20_a_person_cannot_hurry_past_retry_after_or_the_host() {
     check(&source, POLLED + hours(2), Wait::RetryAfter(false));
     let mut host = HostState::new(HostKey::from_canonical("a.example"));
     host.held_until = Some(POLLED + hours(3));
-    assert_eq!(next_poll(&source, Some(&host), &Policy::default(), POLLED).at(), Some(POLLED + hours(3)));
+    assert_eq!(next_poll(&source, Some(&host), &fixed(), POLLED).at(), Some(POLLED + hours(3)));
 }
 
 #[test]
@@ -243,13 +250,13 @@ fn a_clock_that_was_ahead_does_not_silence_a_source_once_it_is_right() {
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Failures(FailureKind::NotFound) });
     source.state.first_polled_at = Some(POLLED);
     let right = POLLED - hours(24 * 365);
-    let next = next_poll(&source, None, &Policy::default(), right);
+    let next = next_poll(&source, None, &fixed(), right);
     assert_eq!(next, NextPoll::At { at: source.created_at.min(right), because: Wait::Unknown }, "due now");
 }
 
 #[test]
 fn every_wait_has_words() {
-    let next = next_poll(&failing(3), None, &Policy::default(), POLLED);
+    let next = next_poll(&failing(3), None, &fixed(), POLLED);
     assert_eq!(
         next.to_string(),
         "next poll at 2027-01-15T16:00:00Z: the interval doubled with every failure, failures in a row: 3"

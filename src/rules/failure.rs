@@ -9,7 +9,7 @@ use crate::model::{
 };
 
 use super::classify::{Classified, classify};
-use super::due::interval;
+use super::interval::interval;
 use super::{Policy, minutes};
 
 /// Wait before a poll that was lost to a fault of our own is made again.

@@ -301,7 +301,7 @@ fn s509_a_poll_that_was_lost_is_made_again_after_a_minute_once() {
 
 #[test]
 fn s509_an_interval_shorter_than_a_minute_is_not_stretched() {
-    let policy = Policy { interval: Duration::from_secs(5), ..Policy::default() };
+    let policy = Policy { interval: Duration::from_secs(5), adaptive: None, ..Policy::default() };
     let (source, _) = fail(source(), &policy, &[Lost]);
     assert_eq!(source.state.poll_requested_at, Some(NOW + Duration::from_secs(5)));
 }

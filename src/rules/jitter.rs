@@ -60,7 +60,7 @@ mod tests {
                 created_at: now,
             });
             source.state.last_polled = Some(jittered_last_polled(now, interval, roll));
-            let policy = Policy { interval, ..Policy::default() };
+            let policy = Policy { interval, adaptive: None, ..Policy::default() };
             let at = due::next_poll(&source, None, &policy, now).at().unwrap();
             prop_assert!(at >= now && at <= now + interval, "{at}");
         }

@@ -5,6 +5,7 @@
 pub mod backfill;
 pub mod backoff;
 pub mod breaker;
+pub mod budget;
 pub mod change;
 pub mod classify;
 pub mod cleanup;
@@ -19,10 +20,13 @@ pub mod full_text;
 pub mod hold;
 pub mod host_key;
 pub mod identity;
+pub mod interval;
 pub mod jitter;
 pub mod moved;
 pub mod outage;
 mod policy;
+pub mod publishing;
+mod publishing_pattern;
 pub mod reading;
 pub mod robots;
 pub mod same_url;
@@ -40,5 +44,6 @@ pub mod webhook;
 mod laws;
 
 pub use policy::{
-    BreakerPolicy, Delays, HistoryPolicy, OnEdit, OutagePolicy, Policy, PostPolicy, RestRule, Rests, hours, minutes,
+    AdaptivePolicy, BreakerPolicy, Delays, HistoryPolicy, OnEdit, OutagePolicy, Policy, PostPolicy, RestRule, Rests,
+    hours, minutes,
 };

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use url::Url;
 
+use super::interval::Scale;
 use super::webhook::WebhookPolicy;
 use crate::model::{Backlog, FailureKind, FullText, SourceType};
 
 /// Parameters of the rules, from the configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// Interval of an active source without an interval of its own.
+    /// Interval of an active source without an interval of its own; the base of adaptive ones.
     pub interval: Duration,
+    /// Intervals that follow from how often sources publish; none if all are fixed.
+    pub adaptive: Option<AdaptivePolicy>,
     /// Permanent failures in a row that disable a source.
     pub max_failures: u32,
     /// Longest wait by backoff.
@@ -53,6 +56,30 @@ pub struct Policy {
     pub webhooks: WebhookPolicy,
     /// What the history of polls keeps.
     pub history: HistoryPolicy,
+}
+
+/// Parameters of adaptive intervals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdaptivePolicy {
+    pub interval_min: Duration,
+    pub interval_max: Duration,
+    /// Budget of all sources; without one it is what they would need at the base interval.
+    pub requests_per_hour: Option<u32>,
+    /// The scale in force, which the scheduler computes from the sources (`rules::budget`); none before that.
+    pub scale: Option<Scale>,
+}
+
+impl AdaptivePolicy {
+    /// The interval within the bounds.
+    pub fn within(&self, interval: Duration) -> Duration {
+        interval.clamp(self.interval_min, self.interval_max.max(self.interval_min))
+    }
+}
+
+impl Default for AdaptivePolicy {
+    fn default() -> AdaptivePolicy {
+        AdaptivePolicy { interval_min: minutes(15), interval_max: hours(24), requests_per_hour: None, scale: None }
+    }
 }
 
 /// What the history of polls keeps.
@@ -212,6 +239,7 @@ impl Default for Policy {
     fn default() -> Policy {
         Policy {
             interval: minutes(60),
+            adaptive: Some(AdaptivePolicy::default()),
             max_failures: 5,
             max_backoff: hours(24),
             rests: Rests::default(),

@@ -5,6 +5,7 @@ use crate::actors::{ScheduleState, ScheduledSource};
 use crate::model::{HostState, Rest, RestCause, Shard, Source, SourceId, StoredPoll, Timestamp};
 use crate::rules::delay::{self, Delay};
 use crate::rules::due::{self, NextPoll, Term};
+use crate::rules::interval::interval;
 use crate::rules::status::{SourceStatus, status};
 
 /// Why a source is not polled that no node has.
@@ -84,7 +85,7 @@ impl Service {
             },
             next_poll_at: next.at(),
             is_due: next.is_due(now),
-            interval_seconds: due::interval(&source, &policy).as_secs(),
+            interval_seconds: interval(&source, &policy).as_secs(),
             terms: terms(due::terms(&source, None, &policy, now).collect(), host.as_ref()),
             delay,
             host,

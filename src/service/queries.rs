@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Result, Service, ServiceError};
 use crate::model::{FailureKind, HostKey, Source, SourceId, SourceType, Timestamp};
 use crate::rules::due;
+use crate::rules::publishing::rate_of;
 use crate::rules::shown_url::shown_url;
 use crate::rules::status::{SourceStatus, status};
 use crate::store::SourceSelection;
@@ -39,6 +40,8 @@ pub struct SourceDetails {
     pub has_access: bool,
     /// End of the cooldown; none if the source does not rest or only a user ends the rest.
     pub rest_until: Option<Timestamp>,
+    /// About how many new entries a day it publishes; none until that is known.
+    pub entries_per_day: Option<f64>,
 }
 
 /// A page of sources in the order of their ids.
@@ -133,6 +136,7 @@ impl Service {
             labels: labels.remove(&source.id).unwrap_or_default(),
             has_access: with_access.contains(&source.id),
             rest_until: source.state.rest.as_ref().and_then(|rest| due::rest_until(rest, &policy, now)),
+            entries_per_day: rate_of(&source).map(|rate| (rate.per_day() * 1e4).round() / 1e4),
             source,
         };
         Ok(sources.into_iter().map(details).collect())

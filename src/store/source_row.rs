@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use crate::model::{
-    FailureKind, FailureRun, FailureState, Hints, HostKey, LastFailure, Moved, PodcastId, Rest, RestCause, Source,
-    SourceId, SourceSettings, SourceState, SourceType, Timestamp, Validators,
+    FailureKind, FailureRun, FailureState, Hints, HostKey, LastFailure, Moved, PodcastId, PublishingHistory, Rest,
+    RestCause, Source, SourceId, SourceSettings, SourceState, SourceType, Timestamp, Validators,
 };
 
 use super::quarantine::SOURCES;
@@ -39,7 +39,7 @@ pub(super) const SETTINGS: [ColumnSpec; 12] = [
 ];
 
 /// Columns of the state.
-pub(super) const STATE: [ColumnSpec; 33] = [
+pub(super) const STATE: [ColumnSpec; 34] = [
     ("enabled", "boolean"),
     ("disabled_reason", "text"),
     ("first_polled_at", "timestamptz"),
@@ -73,6 +73,7 @@ pub(super) const STATE: [ColumnSpec; 33] = [
     ("gaps", "bigint"),
     ("last_gap_at", "timestamptz"),
     ("feed_title", "text"),
+    ("publishing", "bytea"),
 ];
 
 /// The values of [`SETTINGS`].
@@ -145,6 +146,7 @@ pub(super) fn state_values(state: &SourceState) -> [Value<'_>; STATE.len()] {
         Value::number(Some(state.gaps)),
         Value::Time(state.last_gap_at),
         Value::text(state.feed_title.as_deref()),
+        Value::Bytes(Cow::Owned(state.publishing.to_bytes())),
     ]
 }
 
@@ -219,6 +221,7 @@ fn read_state(row: &mut impl Columns) -> Result<SourceState> {
         gaps: required(row.number()?)?,
         last_gap_at: row.time()?,
         feed_title: row.text()?,
+        publishing: PublishingHistory::from_bytes(&row.bytes()?),
     })
 }
 

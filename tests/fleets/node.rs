@@ -62,6 +62,7 @@ impl Node {
             "fetch": { "concurrency": settings.concurrency, "threads": 2 },
             "source": {
                 "default-interval-minutes": 1,
+                "interval": "fixed",
                 "max-failures": 1_000_000,
                 "max-backoff-hours": 1,
                 "poll-delay-seconds": { "rss": pause, "website": pause, "twitter": pause },

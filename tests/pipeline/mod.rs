@@ -16,6 +16,7 @@ mod full_text;
 mod future_times;
 mod habits;
 mod hosts;
+mod intervals;
 mod locks;
 mod logins;
 mod long_outage;

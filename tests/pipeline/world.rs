@@ -71,6 +71,7 @@ impl World {
             web,
             policy: Policy {
                 interval: minutes(60),
+                adaptive: None,
                 delays: Delays { by_type: default_delays(), ..Delays::default() },
                 ..Policy::default()
             },

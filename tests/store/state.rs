@@ -2,8 +2,8 @@
 
 use super::*;
 use feedwarden::model::{
-    FailureClass, FailureKind, FailureRun, FailureState, Hints, LastFailure, LastSeen, Moved, Rest, RestCause,
-    SourceState, Timestamp, Validators,
+    FailureClass, FailureKind, FailureRun, FailureState, Hints, LastFailure, LastSeen, Moved, PublishingCounts,
+    PublishingHistory, Rest, RestCause, SourceState, Timestamp, Validators,
 };
 use feedwarden::store::Saved;
 use rstest::rstest;
@@ -62,6 +62,13 @@ fn full() -> SourceState {
         gaps: 3,
         last_gap_at: Some(at(12)),
         feed_title: Some("News of the day".into()),
+        publishing: PublishingHistory::Known(Box::new(PublishingCounts {
+            since: at(1),
+            counted_at: at(13),
+            entries: 12.75,
+            weekdays: [0, 1, 2, 3, 4, 5, u16::MAX],
+            hours: [256; 24],
+        })),
     }
 }
 

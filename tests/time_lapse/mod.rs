@@ -15,22 +15,33 @@ use std::time::Duration;
 use feedwarden::clock::Stopwatch;
 
 use crate::store::Engine;
+use oracle::Intervals;
 
 /// Seeds that are played at once.
 const AT_ONCE: usize = 5;
 
 #[test]
 fn sixty_days_lose_nothing_and_bother_no_publisher_on_sqlite() {
-    play(Engine::Sqlite, 10);
+    play(Engine::Sqlite, Intervals::Fixed, 10);
 }
 
 #[test]
 fn sixty_days_lose_nothing_and_bother_no_publisher_on_postgresql() {
-    play(Engine::Postgres, 2);
+    play(Engine::Postgres, Intervals::Fixed, 2);
+}
+
+#[test]
+fn s512_sixty_days_with_adaptive_intervals_keep_them_within_their_bounds_on_sqlite() {
+    play(Engine::Sqlite, Intervals::Adaptive, 5);
+}
+
+#[test]
+fn s512_sixty_days_with_adaptive_intervals_keep_them_within_their_bounds_on_postgresql() {
+    play(Engine::Postgres, Intervals::Adaptive, 1);
 }
 
 /// Plays this many seeds, or as many as fit into the hours that are asked for.
-fn play(engine: Engine, count: u64) {
+fn play(engine: Engine, intervals: Intervals, count: u64) {
     let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<f64>().unwrap());
     let first = number("FEEDWARDEN_TIME_LAPSE_SEED").map_or(1, |seed| seed as u64);
     let within = number("FEEDWARDEN_TIME_LAPSE_HOURS").map(|hours| Duration::from_secs_f64(hours * 3600.0));
@@ -47,8 +58,12 @@ fn play(engine: Engine, count: u64) {
                     if is_over {
                         return;
                     }
-                    let complaints = run::play(engine, seed);
-                    println!("time lapse on {}, seed {seed}: {} complaints", engine.name(), complaints.len());
+                    let complaints = run::play(engine, intervals, seed);
+                    println!(
+                        "time lapse on {}, {intervals:?}, seed {seed}: {} complaints",
+                        engine.name(),
+                        complaints.len()
+                    );
                     complaints.iter().for_each(|complaint| println!("  seed {seed}: {complaint}"));
                     if !complaints.is_empty() {
                         let is_told = |event: &plan::Event| !matches!(event, plan::Event::Publish(..));

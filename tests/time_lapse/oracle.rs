@@ -10,6 +10,8 @@ use feedwarden::rules::{hours, minutes};
 
 /// The interval of all sources.
 pub(super) const INTERVAL: Duration = hours(6);
+/// The shortest interval if intervals follow from how often sites publish; the longest is [`INTERVAL`].
+pub(super) const INTERVAL_MIN: Duration = hours(2);
 /// The longest backoff and rest, and the wait after a first failure: twice the interval.
 pub(super) const BACKOFF_MAX: Duration = hours(12);
 /// How long a publisher that wants its answers kept has them kept.
@@ -22,6 +24,23 @@ const LATE_MAX: Duration = Duration::from_secs(30);
 const RECOVERY: Duration = minutes(5 + 10);
 /// The longest time by which the clock may be ahead and be trusted.
 pub(super) const TRUSTED_AHEAD: Duration = hours(24);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Intervals {
+    /// Each is [`INTERVAL`].
+    Fixed,
+    /// Between [`INTERVAL_MIN`] and [`INTERVAL`].
+    Adaptive,
+}
+
+impl Intervals {
+    fn min(self) -> Duration {
+        match self {
+            Intervals::Fixed => INTERVAL,
+            Intervals::Adaptive => INTERVAL_MIN,
+        }
+    }
+}
 
 /// Something that keeps requests from being made, answered or counted: of one site, or of all.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +82,7 @@ impl Fault {
 
 /// What is known of a run when its requests are judged.
 pub(super) struct Requests<'a> {
+    pub(super) intervals: Intervals,
     pub(super) journal: &'a [Exchange],
     pub(super) faults: &'a [Fault],
     /// The pauses between requests to a host, with the times from which they were configured.
@@ -108,13 +128,13 @@ impl Requests<'_> {
     /// The shortest wait that this answer allows.
     fn wait_min(&self, site: usize, answer: &Exchange) -> Duration {
         match answer.deed {
-            Deed::Answered(404 | 500) => BACKOFF_MAX,
+            Deed::Answered(404 | 500) => BACKOFF_MAX.min(2 * self.intervals.min()),
             Deed::Answered(200 | 304)
                 if self.is_cached(site, answer, |fault, at| fault.from < at && at < fault.until) =>
             {
                 CACHED_FOR
             }
-            _ => INTERVAL,
+            _ => self.intervals.min(),
         }
     }
 
@@ -140,11 +160,11 @@ impl Requests<'_> {
         });
         let Some((restored, backed_up)) = restores else {
             let latest = last_due(self.wait_max(site, last), last) + self.set_back(last.ended_at, until);
-            return self.delayed(site, last.ended_at + INTERVAL, latest);
+            return self.delayed(site, last.ended_at + self.intervals.min(), latest);
         };
         let known = so_far.iter().rev().find(|exchange| exchange.ended_at <= backed_up);
         let latest = known.map_or(restored, |known| last_due(self.wait_max(site, known), known)).max(restored);
-        self.delayed(site, known.map_or(restored, |known| known.ended_at + INTERVAL), latest)
+        self.delayed(site, known.map_or(restored, |known| known.ended_at + self.intervals.min()), latest)
     }
 
     /// The same for a source that falls due between these times: what kept it from being asked.
@@ -167,7 +187,8 @@ impl Requests<'_> {
                 Effect::Fails => {
                     // It fails again and again until then; if it is not known when, perhaps at the very end.
                     let is_moved = moving.iter().any(|other| other.meets(fault.from, fault.until));
-                    let is_vague = is_moved || latest.since(from) > 2 * LATE_MAX;
+                    let is_vague =
+                        is_moved || latest.since(from) > 2 * LATE_MAX || self.intervals == Intervals::Adaptive;
                     let mut next = if is_vague { fault.until + BACKOFF_MAX } else { latest };
                     while next <= fault.until {
                         // At the end it counts whether each was late.

@@ -9,12 +9,15 @@ use feedwarden::clock::HeldClock;
 use feedwarden::demo::web::{Deed, Mix, SiteBehaviour, WebSettings};
 use feedwarden::dice::SeededDice;
 use feedwarden::model::{FailureKind, SourceId, Timestamp};
-use feedwarden::rules::{RestRule, hours, minutes};
+use feedwarden::rules::{AdaptivePolicy, RestRule, hours, minutes};
 use feedwarden::store::settings::EngineSettings;
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
-use super::oracle::{AGE_MAX, BACKOFF_MAX, Effect, Fault, INTERVAL, JudgedTime, Requests, TRUSTED_AHEAD, judge_posts};
+use super::oracle::{
+    AGE_MAX, BACKOFF_MAX, Effect, Fault, INTERVAL, INTERVAL_MIN, Intervals, JudgedTime, Requests, TRUSTED_AHEAD,
+    judge_posts,
+};
 use super::plan::{DAYS, Event, HOSTS, SITES, plan};
 use crate::pipeline::{World, run};
 use crate::store::{Engine, TestStore, connect, server};
@@ -33,10 +36,10 @@ const LOOKS_MAX: usize = 30_000;
 const CLEANING_LOOKS: usize = 400;
 
 /// Plays a seed, and returns what was wrong.
-pub(super) fn play(engine: Engine, seed: u64) -> Vec<String> {
+pub(super) fn play(engine: Engine, intervals: Intervals, seed: u64) -> Vec<String> {
     let mut complaints = Vec::new();
     run(async || {
-        let mut lapse = TimeLapse::start(engine, seed).await;
+        let mut lapse = TimeLapse::start(engine, intervals, seed).await;
         for (hour, events) in by_hour(seed) {
             lapse.pass_to(hour).await;
             for event in events {
@@ -63,6 +66,7 @@ fn by_hour(seed: u64) -> Vec<(u32, Vec<Event>)> {
 
 struct TimeLapse {
     world: World,
+    intervals: Intervals,
     ids: Vec<SourceId>,
     began_at: Timestamp,
     /// When the entries of each site were published, by their numbers.
@@ -83,7 +87,7 @@ struct TimeLapse {
 }
 
 impl TimeLapse {
-    async fn start(engine: Engine, seed: u64) -> TimeLapse {
+    async fn start(engine: Engine, intervals: Intervals, seed: u64) -> TimeLapse {
         let directory = tempfile::tempdir().unwrap();
         let store_directory = tempfile::tempdir().unwrap();
         let mut settings = engine.settings(&store_directory).await;
@@ -101,6 +105,8 @@ impl TimeLapse {
         };
         let mut world = World::around(store, web);
         world.policy.interval = INTERVAL;
+        let bounds = AdaptivePolicy { interval_min: INTERVAL_MIN, interval_max: INTERVAL, ..AdaptivePolicy::default() };
+        world.policy.adaptive = (intervals == Intervals::Adaptive).then_some(bounds);
         world.policy.article_age_max = AGE_MAX;
         world.policy.max_backoff = BACKOFF_MAX;
         world.policy.rests.set(FailureKind::NotFound, RestRule { after: 3, cooldown: BACKOFF_MAX });
@@ -116,6 +122,7 @@ impl TimeLapse {
         let began_at = world.true_now();
         let mut lapse = TimeLapse {
             world,
+            intervals,
             ids,
             began_at,
             births: vec![Vec::new(); SITES],
@@ -409,6 +416,7 @@ impl TimeLapse {
         (0..SITES).for_each(|site| self.end_caching(site));
         let hosts_of_sites: Vec<String> = self.world.web.sites().iter().map(|site| site.host.to_string()).collect();
         let requests = Requests {
+            intervals: self.intervals,
             journal: &self.world.web.journal(),
             faults: &self.faults,
             pauses: &self.pauses,

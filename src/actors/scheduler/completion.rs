@@ -22,7 +22,8 @@ impl SchedulerActor {
         let now = self.context.clock.now();
         let was_lost = self.lost.remove(&id);
         match what {
-            Completion::Settled(next) => {
+            Completion::Settled { next, demand } => {
+                self.index.set_demand(id, demand);
                 let next = if self.index.shares_host(id) { self.behind_siblings(next) } else { next };
                 self.schedule(id, next);
                 forced.take().into_iter().for_each(ForcedPoll::end);

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::actors::messages::ScheduleState;
 use crate::model::{HostKey, HostQueueStatus, SourceId, Timestamp};
+use crate::rules::budget::{Demand, Demands};
 
 /// Sources that a host gets at once: the one that is being asked for and the next one.
 const IN_FLIGHT_PER_HOST_MAX: u32 = 2;
@@ -14,6 +15,7 @@ const IN_FLIGHT_PER_HOST_MAX: u32 = 2;
 #[derive(Default)]
 pub(super) struct DueIndex {
     sources: HashMap<SourceId, IndexedSource>,
+    demands: Demands,
     scheduled: BTreeSet<(Timestamp, SourceId)>,
     hosts: Hosts,
     queues: HashMap<HostNumber, HostQueue>,
@@ -30,6 +32,7 @@ pub(super) struct DueIndex {
 struct IndexedSource {
     at: Timestamp,
     host: HostNumber,
+    demand: Demand,
     state: ScheduleState,
 }
 
@@ -52,21 +55,40 @@ struct HostQueue {
 
 impl DueIndex {
     /// Schedules a source, whether or not it is in the index.
-    pub(super) fn schedule(&mut self, id: SourceId, host: Option<HostKey>, at: Timestamp) {
+    pub(super) fn schedule(&mut self, id: SourceId, host: Option<HostKey>, demand: Demand, at: Timestamp) {
         self.remove(id);
         let host = self.hosts.number(host);
         self.hosts.sources[host as usize] += 1;
-        self.sources.insert(id, IndexedSource { at, host, state: ScheduleState::Scheduled });
+        self.demands.add(demand);
+        self.sources.insert(id, IndexedSource { at, host, demand, state: ScheduleState::Scheduled });
         self.scheduled.insert((at, id));
     }
 
     /// Schedules a source that is in the index; returns false if it is not.
     pub(super) fn reschedule(&mut self, id: SourceId, at: Timestamp) -> bool {
-        let Some(host) = self.sources.get(&id).map(|entry| entry.host) else { return false };
+        let Some(entry) = self.sources.get(&id).copied() else { return false };
         self.detach(id);
-        self.sources.insert(id, IndexedSource { at, host, state: ScheduleState::Scheduled });
+        self.sources.insert(id, IndexedSource { at, state: ScheduleState::Scheduled, ..entry });
         self.scheduled.insert((at, id));
         true
+    }
+
+    /// Notes what a source in the index takes of the budget of requests.
+    pub(super) fn set_demand(&mut self, id: SourceId, demand: Demand) {
+        if let Some(entry) = self.sources.get_mut(&id) {
+            self.demands.remove(entry.demand);
+            self.demands.add(demand);
+            entry.demand = demand;
+        }
+    }
+
+    /// Numbers of sources by what they take of the budget.
+    pub(super) fn demands(&self) -> &Demands {
+        &self.demands
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sources.len()
     }
 
     /// Moves a source in flight to another host, if its URL has changed since it was scheduled.
@@ -92,6 +114,7 @@ impl DueIndex {
     pub(super) fn remove(&mut self, id: SourceId) {
         self.detach(id);
         if let Some(entry) = self.sources.remove(&id) {
+            self.demands.remove(entry.demand);
             self.hosts.sources[entry.host as usize] -= 1;
         }
     }
@@ -262,7 +285,7 @@ impl DueIndex {
 
     /// Takes a source out of the schedule, its queue or the set in flight.
     fn detach(&mut self, id: SourceId) {
-        let Some(IndexedSource { at, host, state }) = self.sources.get(&id).copied() else { return };
+        let Some(IndexedSource { at, host, state, .. }) = self.sources.get(&id).copied() else { return };
         match state {
             ScheduleState::Scheduled => {
                 self.scheduled.remove(&(at, id));

@@ -20,7 +20,7 @@ fn ids(taken: &[(SourceId, Timestamp)]) -> Vec<i64> {
 fn s504_sources_of_a_host_come_in_the_order_of_being_due_and_only_two_at_once() {
     let mut index = DueIndex::default();
     for (id, due) in [(1, 30), (2, 10), (3, 20), (4, 99)] {
-        index.schedule(SourceId(id), host("a"), at(due));
+        index.schedule(SourceId(id), host("a"), Demand::NONE, at(due));
     }
     assert_eq!(index.fall_due(at(50)), 3);
     assert_eq!(ids(&index.take_ready(10)), [2, 3]);
@@ -35,12 +35,12 @@ fn s504_sources_of_a_host_come_in_the_order_of_being_due_and_only_two_at_once() 
 fn a_few_that_could_go_wait_only_while_others_could_join_them() {
     let mut index = DueIndex::default();
     for id in 0..3 {
-        index.schedule(SourceId(id), host("busy"), at(id));
+        index.schedule(SourceId(id), host("busy"), Demand::NONE, at(id));
     }
     index.fall_due(at(10));
     assert!(!index.has_few_ready(5), "none is in flight that could come back");
     index.take_ready(10);
-    index.schedule(SourceId(10), host("free"), at(10));
+    index.schedule(SourceId(10), host("free"), Demand::NONE, at(10));
     index.fall_due(at(10));
     assert!(index.has_few_ready(5), "one is ready, one waits for the busy host");
     assert!(!index.has_few_ready(1), "one is enough");
@@ -52,9 +52,9 @@ fn a_few_that_could_go_wait_only_while_others_could_join_them() {
 fn s503_a_long_queue_at_one_host_delays_no_other_host() {
     let mut index = DueIndex::default();
     for id in 0..100 {
-        index.schedule(SourceId(id), host("slow"), at(id));
+        index.schedule(SourceId(id), host("slow"), Demand::NONE, at(id));
     }
-    index.schedule(SourceId(1000), host("quick"), at(200));
+    index.schedule(SourceId(1000), host("quick"), Demand::NONE, at(200));
     index.fall_due(at(300));
     assert_eq!(ids(&index.take_ready(3)), [0, 1, 1000]);
 }
@@ -63,7 +63,7 @@ fn s503_a_long_queue_at_one_host_delays_no_other_host() {
 fn a_source_that_moved_takes_room_at_its_new_host_only() {
     let mut index = DueIndex::default();
     for id in 1..=3 {
-        index.schedule(SourceId(id), host("a"), at(id));
+        index.schedule(SourceId(id), host("a"), Demand::NONE, at(id));
     }
     index.fall_due(at(9));
     assert_eq!(ids(&index.take_ready(10)), [1, 2]);
@@ -78,8 +78,8 @@ fn a_source_that_moved_takes_room_at_its_new_host_only() {
 #[test]
 fn the_queue_of_a_host_has_its_waiting_sources_and_those_in_flight() {
     let mut index = DueIndex::default();
-    (1..=5).for_each(|id| index.schedule(SourceId(id), host("a"), at(id)));
-    index.schedule(SourceId(6), host("b"), at(1));
+    (1..=5).for_each(|id| index.schedule(SourceId(id), host("a"), Demand::NONE, at(id)));
+    index.schedule(SourceId(6), host("b"), Demand::NONE, at(1));
     index.fall_due(at(4));
     index.take_ready(10);
     let queue = index.queue_of(&host("a"));
@@ -91,13 +91,13 @@ fn the_queue_of_a_host_has_its_waiting_sources_and_those_in_flight() {
 fn a_removed_or_rescheduled_source_is_nowhere_else() {
     let mut index = DueIndex::default();
     for id in 0..3 {
-        index.schedule(SourceId(id), host("a"), at(1));
+        index.schedule(SourceId(id), host("a"), Demand::NONE, at(1));
     }
     index.fall_due(at(1));
     index.take_ready(1);
     index.remove(SourceId(0));
     index.remove(SourceId(1));
-    index.schedule(SourceId(2), host("b"), at(5));
+    index.schedule(SourceId(2), host("b"), Demand::NONE, at(5));
     assert_eq!(index.counts(), (1, 0, 0));
     index.remove(SourceId(2));
     assert!(index.is_empty() && index.queues.is_empty() && index.ready.is_empty());
@@ -107,7 +107,7 @@ fn a_removed_or_rescheduled_source_is_nowhere_else() {
 fn p19_waiting_sources_are_rescheduled_for_different_moments() {
     let mut index = DueIndex::default();
     for id in 0..10 {
-        index.schedule(SourceId(id), host("a"), at(id));
+        index.schedule(SourceId(id), host("a"), Demand::NONE, at(id));
     }
     index.fall_due(at(10));
     let mut offset = 0;
@@ -128,7 +128,7 @@ fn counts_agree_with_the_content_after_any_steps() {
         for (step, id, time) in steps {
             let host = host(if id % 3 == 0 { "a" } else { "b" });
             match step {
-                0 => index.schedule(SourceId(id), host, at(time)),
+                0 => index.schedule(SourceId(id), host, Demand::NONE, at(time)),
                 1 => { index.reschedule(SourceId(id), at(time)); }
                 2 => index.remove(SourceId(id)),
                 3 => { index.fall_due(at(time)); }

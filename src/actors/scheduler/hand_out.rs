@@ -13,7 +13,7 @@ use crate::actors::context::PipelineContext;
 use crate::actors::host::HostTable;
 use crate::actors::poll::Poll;
 use crate::model::{HostKey, Shard, SourceId, SourceToPoll, Timestamp};
-use crate::rules::due::interval;
+use crate::rules::interval::interval;
 use crate::store::StoreError;
 
 /// The most sources that are read from the store at once.

@@ -9,11 +9,15 @@ use slog::{error, info, warn};
 
 use super::SchedulerActor;
 use crate::actors::context::PipelineContext;
+use crate::actors::messages::ScheduleState;
 use crate::actors::topology::Scope;
 use crate::model::{HostKey, Settled, Settlement, Shard, SlotCursor, Source, SourceId, Timestamp};
-use crate::rules::due::{self, NextPoll, interval};
+use crate::rules::budget::Demand;
+use crate::rules::due::{self, NextPoll, Wait};
+use crate::rules::interval::interval;
 use crate::rules::jitter::{jittered_last_polled, wants_jitter};
 use crate::rules::shown_url::shown_url;
+use crate::rules::spread::spread;
 use crate::rules::stored_times::correct_source;
 use crate::sources::{host_shard, kind};
 use crate::store::StoreError;
@@ -26,17 +30,20 @@ struct DueSource {
     id: SourceId,
     host: Option<HostKey>,
     shard: Shard,
+    demand: Demand,
     next: NextPoll,
 }
 
 /// Where the loading of shards has come to: ranges of slots that are left, the next one last.
 struct LoadPlace {
     ranges: Vec<(SlotCursor, u16)>,
+    /// Whether other rules are the reason: sources that they make due at once are spread (p19).
+    spreads: bool,
 }
 
 impl LoadPlace {
     /// Before the first source of these shards, which are in order. Neighbours are read together.
-    fn new(mut shards: Vec<Shard>) -> LoadPlace {
+    fn new(mut shards: Vec<Shard>, spreads: bool) -> LoadPlace {
         shards.sort_unstable();
         let mut ranges: Vec<(SlotCursor, u16)> = Vec::new();
         for shard in shards {
@@ -48,7 +55,7 @@ impl LoadPlace {
             }
         }
         ranges.reverse();
-        LoadPlace { ranges }
+        LoadPlace { ranges, spreads }
     }
 
     /// The next page: behind this place, up to this slot.
@@ -88,10 +95,19 @@ impl SchedulerActor {
         self.load_shards(self.context.fleet.shards(), ctx);
     }
 
+    /// Reads all sources again, because the rules have changed.
+    pub(super) fn load_by_other_rules(&mut self, ctx: &mut Context<SchedulerActor>) {
+        self.count_all_sources(ctx);
+        self.follow_budget();
+        self.loads += 1;
+        self.load_page(LoadPlace::new(self.context.fleet.shards(), true), 0, ctx);
+    }
+
     /// Reads the sources of these shards.
     pub(super) fn load_shards(&mut self, shards: Vec<Shard>, ctx: &mut Context<SchedulerActor>) {
+        self.count_all_sources(ctx);
         self.loads += 1;
-        self.load_page(LoadPlace::new(shards), 0, ctx);
+        self.load_page(LoadPlace::new(shards, false), 0, ctx);
     }
 
     /// Takes the sources of shards that another node has from now on off the schedule. Polls in flight end by
@@ -116,7 +132,10 @@ impl SchedulerActor {
             Ok(_) if scheduler.has_stepped_since(moves) => scheduler.load_page(place, count, ctx),
             Ok((page, last)) => {
                 let count = count + page.len();
-                scheduler.update(page, ctx);
+                scheduler.begin_budget(&page);
+                let due = page.iter().map(|source| due_source(source, scheduler.scope, &scheduler.context)).collect();
+                scheduler.update(due, place.spreads, ctx);
+                scheduler.follow_budget();
                 scheduler.follow_quarantine(ctx);
                 scheduler.load_page(place.behind(last), count, ctx);
             }
@@ -140,6 +159,7 @@ impl SchedulerActor {
     fn finish_loading(&mut self, count: usize, ctx: &mut Context<SchedulerActor>) {
         (self.is_loaded, self.loading_error) = (true, None);
         self.loads -= 1;
+        self.follow_budget();
         self.follow_quarantine(ctx);
         info!(self.log, "sources loaded"; "count" => count, "scheduled" => self.index.counts().0);
         if count == 0 && self.scope == Scope::Daemon && !self.context.fleet.is_shared() {
@@ -154,20 +174,33 @@ impl SchedulerActor {
     }
 
     /// Puts sources that were read on the schedule.
-    fn update(&mut self, sources: Vec<DueSource>, ctx: &mut Context<SchedulerActor>) {
-        for DueSource { id, host, shard, next } in sources {
+    fn update(&mut self, sources: Vec<DueSource>, spreads: bool, ctx: &mut Context<SchedulerActor>) {
+        for DueSource { id, host, shard, demand, next } in sources {
             if self.index.is_in_flight(id) {
                 continue;
             }
             match next.at() {
                 _ if !self.context.fleet.owns(shard) => self.forget([id]),
                 Some(at) if self.scope == Scope::Daemon || at <= self.context.clock.now() => {
-                    self.index.schedule(id, host, at);
+                    let at = if spreads { self.spread_over(id, next, at) } else { at };
+                    self.index.schedule(id, host, demand, at);
                 }
                 _ => self.index.remove(id),
             }
         }
         self.wake(ctx);
+    }
+
+    /// A later time for a source that was not due, and is due at once because its interval has become shorter (p19).
+    fn spread_over(&self, id: SourceId, next: NextPoll, at: Timestamp) -> Timestamp {
+        let now = self.context.clock.now();
+        let is_interval = matches!(next, NextPoll::At { because: Wait::Adaptive(_) | Wait::Backoff(_), .. });
+        match self.index.find(id) {
+            Some((was_at, ScheduleState::Scheduled)) if is_interval && at <= now && was_at > now => {
+                spread(now, at, self.context.policy().spread, self.context.dice.roll()).min(was_at)
+            }
+            _ => at,
+        }
     }
 
     /// Removes sources that are no longer in the store. A poll of one that is still in flight comes back to nothing.
@@ -206,7 +239,7 @@ impl SchedulerActor {
                 Ok((.., moves)) if scheduler.has_stepped_since(moves) => scheduler.changed.extend(again),
                 Ok((known, gone, _)) => {
                     scheduler.forget(gone);
-                    scheduler.update(known, ctx);
+                    scheduler.update(known, false, ctx);
                 }
                 Err(cause) => {
                     error!(scheduler.log, "changed sources not read"; "error" => %cause);
@@ -226,19 +259,19 @@ async fn read_page(
     scope: Scope,
     after: SlotCursor,
     last_slot: u16,
-) -> Result<(Vec<DueSource>, Option<SlotCursor>), StoreError> {
+) -> Result<(Vec<Source>, Option<SlotCursor>), StoreError> {
     let reading = || context.store.sources_in_slots(after, last_slot, PAGE);
     let (mut sources, last) = context.store_watch.retry_while_unavailable(reading).await?;
     if scope == Scope::Daemon {
         jitter(context, &mut sources).await?;
     }
     correct(context, sources.iter_mut()).await?;
-    Ok((sources.iter().map(|source| due_source(source, scope, context)).collect(), last))
+    Ok((sources, last))
 }
 
 fn due_source(source: &Source, scope: Scope, context: &PipelineContext) -> DueSource {
     let (host, shard) = (host_of(source, context), Shard::of_source(&source.settings));
-    DueSource { id: source.id, host, shard, next: next_poll(source, scope, context) }
+    DueSource { id: source.id, host, shard, demand: Demand::of(source), next: next_poll(source, scope, context) }
 }
 
 /// Spreads sources that existed at the start and have never been polled over an interval, once (s507). Sources that

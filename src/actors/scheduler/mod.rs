@@ -1,5 +1,6 @@
 //! The scheduler: knows when each source is due, and hands due sources to their hosts. It never waits for them.
 //!
+//! - `budget`: how many requests all sources make together
 //! - `due_index`: the schedule as plain data
 //! - `loading`: reads sources from the store, all at the start and changed ones later
 //! - `hand_out`: reads due sources and sends them to their hosts
@@ -10,6 +11,7 @@
 //! - `quarantine`: rows of the database that cannot be read
 //! - `queries`: what the API asks and tells
 
+mod budget;
 mod clock_steps;
 mod completion;
 mod due_index;
@@ -37,6 +39,7 @@ use super::topology::Scope;
 use crate::model::{SourceId, Timestamp};
 use crate::rules::spread::spread;
 
+use budget::RequestBudget;
 use due_index::DueIndex;
 pub(super) use forced::ForcedPoll;
 use pause::PauseState;
@@ -50,6 +53,7 @@ pub(super) struct SchedulerActor {
     table: HostTable,
     in_flight_polls: InFlightPolls,
     index: DueIndex,
+    budget: RequestBudget,
     /// Notified when a run that ends by itself has ended.
     finished: Arc<tokio::sync::Notify>,
     is_loaded: bool,
@@ -104,6 +108,7 @@ impl SchedulerActor {
             table,
             in_flight_polls,
             index: DueIndex::default(),
+            budget: RequestBudget::default(),
             finished,
             is_loaded: false,
             loading_error: None,
@@ -140,6 +145,8 @@ impl SchedulerActor {
         for id in lost {
             self.index.reschedule(id, now);
         }
+        self.count_all_sources(ctx);
+        self.follow_budget();
         self.follow_quarantine(ctx);
         self.check_quarantine(ctx);
         self.refresh(ctx);

@@ -24,7 +24,7 @@ impl Handler<ReadSourcesAgain> for SchedulerActor {
     type Result = ();
 
     fn handle(&mut self, _: ReadSourcesAgain, ctx: &mut Context<SchedulerActor>) {
-        self.load(ctx);
+        self.load_by_other_rules(ctx);
     }
 }
 

@@ -16,6 +16,7 @@ use crate::model::{
     EntryQuery, EventType, FailureCause, FailureKind, FailureReport, HostState, KnownEntries, NewEvent, Settled,
     Settlement, Source, SourceId, SourceState, Timestamp,
 };
+use crate::rules::budget::Demand;
 use crate::rules::change::relocate;
 use crate::rules::classify::classify;
 use crate::rules::events::of_source;
@@ -283,7 +284,7 @@ async fn conclude(
             } else if is_ahead {
                 poll.in_flight.end(Completion::Superseded);
             } else {
-                poll.in_flight.end(Completion::Settled(next));
+                poll.in_flight.end(Completion::Settled { next, demand: Demand::of(&source) });
             }
             None
         }

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{
-    ClockStep, EntryCounts, EntryQuery, EventType, FailureReport, HostState, KnownEntries, NewEvent, SettledPoll,
-    Settlement, Source, SourceId, SourceState, Timestamp, Watermark,
+    ClockStep, EntryCounts, EntryQuery, EventType, FailureReport, HostState, KnownEntries, NewEvent, PublishingHistory,
+    SettledPoll, Settlement, Source, SourceId, SourceState, Timestamp, Watermark,
 };
 use crate::rules::classify::Classified;
 use crate::rules::due::{NextPoll, next_poll};
 use crate::rules::events::{of_source, source_events};
 use crate::rules::failure::{FailureStep, after_failure};
+use crate::rules::interval::after_gap;
+use crate::rules::publishing;
 use crate::rules::reading::{self, ReadingDecision};
 use crate::rules::success::{ReadAnswer, SourceAnswer, after_success};
 use crate::rules::{Policy, full_text, moved};
@@ -53,6 +55,8 @@ pub(super) struct Decision {
     pub(super) counts: EntryCounts,
     /// Whether entries may have come and gone between two readings.
     pub(super) is_gap: bool,
+    /// Whether what was known of how often the source publishes made no sense, and is learned again.
+    pub(super) is_publishing_lost: bool,
     /// Number of posts that wait for their page (full text).
     pub(super) pages: usize,
     pub(super) poll: SettledPoll,
@@ -148,7 +152,15 @@ pub(super) fn decide(
                     unreachable!("the host sends no failure and no redirect to the post sink")
                 }
             };
-            let mut state = after_success(&source.state, answer, ended_at);
+            let publishing = match &fetched.answer {
+                Answer::Read(reading) => {
+                    let known = publishing::after_reading(source, &reading.entries, &entries, ages_at, ended_at);
+                    if entries.is_gap { after_gap(source, &known, policy, ages_at) } else { known }
+                }
+                _ => publishing::after_no_change(source, ages_at),
+            };
+            let state = after_success(&source.state, answer, ended_at);
+            let mut state = SourceState { publishing, ..state };
             let believed_url = follow_move(source, &mut state, &fetched.trace, policy, ended_at);
             (state, None, believed_url)
         }
@@ -157,6 +169,11 @@ pub(super) fn decide(
         && let Some(account_id) = &fetched.learned.account_id
     {
         state.account_id = Some(account_id.clone());
+    }
+    // The damaged value is replaced by whatever is stored now.
+    let is_publishing_lost = source.state.publishing == PublishingHistory::Damaged;
+    if state.publishing == PublishingHistory::Damaged {
+        state.publishing = PublishingHistory::Unknown;
     }
     let before = source;
     let source = Source { state, updated_at: ended_at, ..before.clone() };
@@ -198,7 +215,8 @@ pub(super) fn decide(
         poll: policy.history.is_kept().then(|| Box::new(poll.clone())),
         ..Settlement::of_state(&source, ended_at)
     };
-    (settlement, Decision { source, next, failure, believed_url, counts, is_gap, pages: pages_count, poll })
+    let pages = pages_count;
+    (settlement, Decision { source, next, failure, believed_url, counts, is_gap, is_publishing_lost, pages, poll })
 }
 
 /// Notes the target of permanent redirects in the state; returns it once it is believed.

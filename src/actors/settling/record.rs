@@ -108,6 +108,10 @@ fn log_success(log: &Logger, settled: &WrittenPoll<'_>, url: &str) {
             "reason" => "no entry of the feed is known: more were published since the last poll than the feed holds",
             "gaps" => settled.decision.source.state.gaps);
     }
+    if settled.decision.is_publishing_lost {
+        warn!(log, "publication rate lost"; "source_id" => settled.decision.source.id.0, "url" => url,
+            "reason" => "the stored value makes no sense; how often the source publishes is learned again");
+    }
     info!(log, "source polled";
         "source_id" => settled.decision.source.id.0,
         "url" => url,

@@ -63,6 +63,7 @@ const FIELD_ENDPOINTS: &[FieldEndpoint] = &[
             "bodies_repeat",
             "gaps",
             "last_gap_at",
+            "entries_per_day",
         ],
         method: "POST",
         path: "/poll",

@@ -113,6 +113,9 @@ pub struct SourceView {
     /// Time of the last of these polls.
     #[serde(default)]
     pub last_gap_at: Option<Timestamp>,
+    /// About how many new entries a day the source publishes; null until that is known.
+    #[serde(default)]
+    pub entries_per_day: Option<f64>,
     /// Target of permanent redirects that has not become the source's URL yet.
     pub moved_to: Option<String>,
 }
@@ -264,7 +267,7 @@ impl SourceView {
 
     /// The source as a caller sees it: with the credentials in its URLs, or without.
     pub(in crate::api) fn new(details: SourceDetails, sees_secrets: bool) -> SourceView {
-        let SourceDetails { source, status, host, labels, has_access, rest_until } = details;
+        let SourceDetails { source, status, host, labels, has_access, rest_until, entries_per_day } = details;
         let Source { settings, state, .. } = source;
         let url = if sees_secrets { settings.url } else { shown_url(&settings.url) };
         let (reason, by) = match state.rest.as_ref().map(|rest| &rest.cause) {
@@ -319,6 +322,7 @@ impl SourceView {
             bodies_repeat: state.bodies_repeat,
             gaps: state.gaps,
             last_gap_at: state.last_gap_at,
+            entries_per_day,
             moved_to: state.moved.map(|moved| if sees_secrets { moved.to } else { shown_url(&moved.to) }),
         }
     }

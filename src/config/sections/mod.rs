@@ -6,6 +6,7 @@ mod api;
 mod database;
 mod fleet;
 mod http;
+mod intervals;
 mod logging;
 mod pipeline;
 mod policy;
@@ -32,7 +33,16 @@ const WEEK_MINUTES: u64 = 10_080;
 
 /// Every key, or family of keys.
 pub(super) fn keys() -> impl Iterator<Item = &'static SchemaKey> {
-    let fixed = [policy::KEYS, pipeline::KEYS, http::KEYS, database::KEYS, fleet::KEYS, logging::KEYS, api::KEYS];
+    let fixed = [
+        policy::KEYS,
+        intervals::KEYS,
+        pipeline::KEYS,
+        http::KEYS,
+        database::KEYS,
+        fleet::KEYS,
+        logging::KEYS,
+        api::KEYS,
+    ];
     fixed.into_iter().flatten().chain(policy::DERIVED_KEYS.iter())
 }
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::super::effective::Effective;
 use super::super::kind::KeyKind;
+use super::super::problem::ConfigProblem;
 use super::super::schema::SchemaKey;
-use super::{DAY_SECONDS, WEEK_MINUTES};
+use super::{DAY_SECONDS, WEEK_MINUTES, intervals};
 use crate::model::{FailureKind, SourceType};
 use crate::rules::webhook::WebhookPolicy;
 use crate::rules::{BreakerPolicy, Delays, HistoryPolicy, OutagePolicy, Policy, PostPolicy, RestRule, hours, minutes};
@@ -127,11 +128,12 @@ fn rest_keys(kind: FailureKind) -> [String; 2] {
     ["after", "cooldown-hours"].map(|key| format!("source.rest.{}.{key}", kind.name().replace('_', "-")))
 }
 
-pub(in crate::config) fn policy(values: &Effective) -> Policy {
+pub(in crate::config) fn policy(values: &Effective, problems: &mut Vec<ConfigProblem>) -> Policy {
     let delay = |source_type| (source_type, values.seconds(&delay_key(source_type)));
     let days = |key| hours(24 * values.count_u32(key));
     Policy {
         interval: minutes(values.count_u32("source.default-interval-minutes")),
+        adaptive: intervals::adaptive(values, problems),
         max_failures: values.count_u32("source.max-failures"),
         max_backoff: hours(values.count_u32("source.max-backoff-hours")),
         rests: kinds_with_cooldown().map(|kind| (kind, rest(values, kind))).collect(),

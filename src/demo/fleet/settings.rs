@@ -89,6 +89,7 @@ impl FleetDemoSettings {
             "host": { "spread-minutes": 0 },
             "source": {
                 "default-interval-minutes": 1,
+                "interval": "fixed",
                 // Nothing is cleaned up, so that the store can be compared with what was served.
                 "max-article-age-days": 0,
                 "poll-delay-seconds": { "rss": pause, "website": pause },

@@ -96,6 +96,11 @@ pub(super) const ALL: &[Migration] = &[
         sql: include_str!("../../../sql/postgres/migrations/0024_audit_by_caller.sql"),
     },
     Migration { version: 25, name: "events", sql: include_str!("../../../sql/postgres/migrations/0025_events.sql") },
+    Migration {
+        version: 26,
+        name: "publishing",
+        sql: include_str!("../../../sql/postgres/migrations/0026_publishing.sql"),
+    },
 ];
 
 /// Advisory lock for nodes that start together; a migration may exceed the time limits of statements and locks.

@@ -93,6 +93,11 @@ pub(super) const ALL: &[Migration] = &[
         sql: include_str!("../../../sql/sqlite/migrations/0024_audit_by_caller.sql"),
     },
     Migration { version: 25, name: "events", sql: include_str!("../../../sql/sqlite/migrations/0025_events.sql") },
+    Migration {
+        version: 26,
+        name: "publishing",
+        sql: include_str!("../../../sql/sqlite/migrations/0026_publishing.sql"),
+    },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
