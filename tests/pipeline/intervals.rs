@@ -47,6 +47,14 @@ async fn interval(world: &World, id: SourceId) -> Duration {
     Duration::from_secs(explained(world, id).await.interval_seconds)
 }
 
+/// Follows other rules, and waits until the schedule follows them, too.
+async fn follow(world: &World, policy: Policy) {
+    let loaded = world.records.of("sources loaded").len();
+    world.handle().set_policy(policy);
+    world.until("the schedule", async || world.records.of("sources loaded").len() > loaded).await;
+    world.quiet().await;
+}
+
 /// Lets the scheduler compute the scale at a tick.
 async fn tick(world: &World) {
     world.advance(MINUTE);
@@ -123,8 +131,7 @@ fn s518_other_rules_apply_at_once_and_back_again(#[values(Sqlite, Postgres)] eng
         let adaptive = world.policy.clone();
         let fixed = Policy { adaptive: None, ..adaptive.clone() };
         for (policy, expected) in [(fixed, [minutes(60); 2]), (adaptive, before)] {
-            world.handle().set_policy(policy);
-            world.quiet().await;
+            follow(&world, policy).await;
             for (id, expected) in ids.into_iter().zip(expected) {
                 let found = interval(&world, id).await;
                 assert!(found.abs_diff(expected) < expected / 30, "{found:?}, not {expected:?}");
@@ -148,8 +155,7 @@ fn p19_s518_sources_that_shorter_intervals_make_due_are_spread(#[values(Sqlite, 
         world.quiet().await;
         let settled = world.handle().statistics().view().settled();
         let budget = AdaptivePolicy { requests_per_hour: Some(1000), ..AdaptivePolicy::default() };
-        world.handle().set_policy(Policy { adaptive: Some(budget), ..world.policy.clone() });
-        world.quiet().await;
+        follow(&world, Policy { adaptive: Some(budget), ..world.policy.clone() }).await;
         let at_once = world.handle().statistics().view().settled() - settled;
         assert!(at_once < 5, "{at_once} polls at once");
         world.pass(world.policy.spread, 10).await;
