@@ -15,7 +15,7 @@ use std::time::Duration;
 use slog::{Logger, info, o, warn};
 
 use crate::actors::{Fleet, FleetError, Parts, Pipeline, PipelineHandle, Scope};
-use crate::api::{ApiError, Listeners, answer_calls};
+use crate::api::{ApiError, CallbackListener, Listeners, answer_calls};
 use crate::clock::{Clock, SteadyClock};
 use crate::config::{ConfigRequest, Loaded, Settings};
 use crate::dashboard::DASHBOARD;
@@ -105,6 +105,8 @@ async fn serve(
     let Some(opened) = systemd.extend_start(opening).await? else { return Ok(()) };
     // Before any poll: a second daemon on the same socket fails here.
     let listeners = Listeners::take(&settings.api)?;
+    let websub = settings.pipeline.websub.as_ref();
+    let callbacks = websub.map(|websub| CallbackListener::take(websub.listen)).transpose()?;
     let client = started.client(&settings)?;
     let shared_settings = membership::shared_settings(&loaded.effective);
     let Some(membership) = started.join(&settings, &opened.store, shared_settings, signals).await? else {
@@ -128,6 +130,7 @@ async fn serve(
     let readiness = actix_rt::spawn(service.clone().watch_readiness());
     let by_signal = Actor { who: "signal:SIGHUP".to_owned(), user_name: None, address: None };
     let by_signal = service.acting_for(by_signal);
+    let hub_service = service.clone();
     let mut listeners = listeners.open(service, log_handle, reloader.listener(), DASHBOARD)?;
     if let (Some(calls), Some(name)) = (fleet.incoming_calls(), fleet.name()) {
         let (socket, within) = (listeners.socket.clone(), settings.api.limits.answer_within);
@@ -135,6 +138,15 @@ async fn serve(
     }
     info!(started.log, "api ready";
         "socket" => absolute(&listeners.socket), "listen" => listeners.listen.map(|address| address.to_string()));
+    let callbacks = match websub.zip(callbacks) {
+        Some((websub, callbacks)) => {
+            let callbacks = callbacks.open(hub_service, &websub.public_url)?;
+            info!(started.log, "websub callbacks ready"; "public_url" => &websub.public_url,
+                "listen" => callbacks.listen.map(|address| address.to_string()));
+            Some(callbacks)
+        }
+        None => None,
+    };
     info!(started.log, "daemon ready");
     // Errors of the new configuration are logged, and nothing has changed.
     let reload = || reloader.reload_apart(by_signal.clone());
@@ -150,6 +162,9 @@ async fn serve(
             readiness.abort();
             // Connected clients may wait for a poll in flight.
             listeners.shut();
+            if let Some(callbacks) = callbacks {
+                callbacks.close().await;
+            }
             started.drain(&handle, settings.drain, signals).await;
             listeners.close().await;
             started.stop(&handle, running, signals).await

@@ -24,6 +24,8 @@ pub enum ActorKind {
     Webhooks,
     /// Fetches the pages of entries.
     FullText,
+    /// Subscribes to the hubs of feeds.
+    Websub,
     /// Renews the lease of this node of a fleet.
     Fleet,
 }

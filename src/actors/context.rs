@@ -23,6 +23,7 @@ use super::statistics::Statistics;
 use super::store_watch::StoreWatch;
 use super::timeline::Timeline;
 use super::trials::Trials;
+use super::websub::WebSub;
 use crate::clock::Clock;
 use crate::dice::Dice;
 use crate::fetch::Fetcher;
@@ -74,6 +75,7 @@ pub(super) struct PipelineContext {
     pub(super) poll_hours: PollHours,
     pub(super) trials: Trials,
     pub(super) full_texts: FullTexts,
+    pub(super) websub: WebSub,
     pub(super) requests: RequestLog,
     pub(super) post_sink: Addr<PostSinkActor>,
     pub(super) failure_tracker: Addr<FailureTrackerActor>,
@@ -104,6 +106,7 @@ impl PipelineContext {
             poll_hours: PollHours::default(),
             trials: Trials::default(),
             full_texts: FullTexts::default(),
+            websub: WebSub::new(parts.settings.websub.is_some()),
             requests: RequestLog::default(),
             store: parts.store,
             clock: parts.clock,

@@ -39,13 +39,14 @@ pub struct Fault {
 
 impl Fault {
     /// The actors and messages that faults can be injected into.
-    pub const PLACES: [(&'static str, &'static [&'static str]); 7] = [
+    pub const PLACES: [(&'static str, &'static [&'static str]); 8] = [
         ("scheduler", &["PollCompleted", "SourcesChanged"]),
         ("host", &["PollSource", "FetchFinished"]),
         ("fetch", &["FetchSource"]),
         ("post-sink", &["PollSucceeded", "CleanUp"]),
         ("failure-tracker", &["PollFailed", "HostAnswered", "PollLost"]),
         ("full-text", &["Fetch", "Fetched"]),
+        ("websub", &["Ask", "Asked"]),
         ("webhooks", &["Deliver", "Delivered"]),
     ];
 }

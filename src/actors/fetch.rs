@@ -166,7 +166,11 @@ impl RequestResult {
     }
 
     fn new(trace: &Trace, failure: Option<&FailureReport>) -> RequestResult {
-        RequestResult { status_code: trace.status, error_type: failure.map(|report| classify(report.cause).kind) }
+        RequestResult::of_answer(trace.status, failure)
+    }
+
+    pub(super) fn of_answer(status_code: Option<u16>, failure: Option<&FailureReport>) -> RequestResult {
+        RequestResult { status_code, error_type: failure.map(|report| classify(report.cause).kind) }
     }
 }
 

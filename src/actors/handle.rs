@@ -8,6 +8,7 @@ use actix::Addr;
 use slog::{Logger, warn};
 use tokio::sync::Notify;
 
+use super::WebSubSettings;
 use super::admission::PollingBlockers;
 use super::context::PipelineContext;
 use super::deliveries::{DeliveryActor, TestWebhook};
@@ -124,6 +125,12 @@ impl PipelineHandle {
     /// Tells the scheduler that these sources were added, changed or removed.
     pub fn sources_changed(&self, ids: Vec<SourceId>) {
         self.scheduler.do_send(SourcesChanged(ids));
+        self.context.websub.wake();
+    }
+
+    /// Where hubs push to; none if they cannot reach this program.
+    pub fn websub(&self) -> Option<&WebSubSettings> {
+        self.context.settings.websub.as_ref()
     }
 
     /// Marks a new source as kept only if its first poll succeeds. To be called before the scheduler knows the source.

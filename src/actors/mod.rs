@@ -1,5 +1,5 @@
-//! The pipeline: a scheduler, an actor for each host, a fetch pool, a post sink, a failure tracker, full texts
-//! and webhooks.
+//! The pipeline: a scheduler, an actor for each host, a fetch pool, a post sink, a failure tracker, full texts,
+//! webhooks and subscriptions at hubs (WebSub).
 //!
 //! Actors send each other messages and decide by `rules`; their state can be rebuilt from the store. A source that is
 //! handed out travels as an `InFlightPoll`, which always returns to the scheduler, so that no crash loses a source.
@@ -30,6 +30,7 @@ mod store_watch;
 mod timeline;
 mod topology;
 mod trials;
+mod websub;
 
 pub use crate::http::MemoryUse;
 pub use actor_kind::ActorKind;
@@ -45,7 +46,8 @@ pub use fleet::{
 pub use handle::PipelineHandle;
 pub use host::HostCounts;
 pub use messages::{ScheduleState, ScheduledSource, SchedulerStatus};
-pub use settings::{FetchSettings, FleetSettings, PipelineSettings, SchedulerSettings};
+pub use settings::{FetchSettings, FleetSettings, PipelineSettings, SchedulerSettings, WebSubSettings};
 pub use statistics::{Statistics, StatisticsView};
 pub use topology::{Pipeline, Scope};
 pub use trials::Trial;
+pub use websub::{change_push_state, forget_pushes};

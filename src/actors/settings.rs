@@ -1,5 +1,6 @@
 //! The settings of the pipeline.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::FaultSettings;
@@ -15,6 +16,17 @@ pub struct PipelineSettings {
     /// Limits on restarts, and the delays before them.
     pub intensity: Intensity,
     pub faults: FaultSettings,
+    /// None if hubs cannot reach this program.
+    pub websub: Option<WebSubSettings>,
+}
+
+/// Where hubs push to (WebSub).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebSubSettings {
+    /// URL under which hubs reach the listener, without a slash at its end.
+    pub public_url: String,
+    /// Address of the listener for callbacks.
+    pub listen: SocketAddr,
 }
 
 /// Times of the scheduler.

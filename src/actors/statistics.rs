@@ -19,6 +19,9 @@ const BUCKET_SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 const ENTRY_DECISIONS: [&str; 8] =
     ["new", "updated", "known", "before_source", "too_old", "seen_before", "blank", "edit_ignored"];
 
+/// What becomes of pushes of hubs, as the metric says it.
+const PUSH_OUTCOMES: [&str; 7] = ["due", "coalesced", "rejected", "ignored", "unknown", "too_large", "limited"];
+
 /// Counters that differ in the value of one label.
 type Labelled = Family<[(&'static str, &'static str); 1], Counter>;
 
@@ -44,6 +47,8 @@ pub struct Statistics {
     /// By outcome: `taken` or `failed`.
     deliveries: Labelled,
     delivered_posts: Counter,
+    /// By outcome.
+    pushes: Labelled,
     /// In microseconds since 1970; zero before there was any.
     last_success_at: AtomicI64,
     /// The same by the monotonic clock, in microseconds.
@@ -120,6 +125,7 @@ impl Default for Statistics {
             full_texts: labelled("outcome", ["stored", "failed", "given_up"]),
             deliveries: labelled("outcome", ["taken", "failed"]),
             delivered_posts: Counter::default(),
+            pushes: labelled("outcome", PUSH_OUTCOMES),
             last_success_at: AtomicI64::default(),
             last_success: AtomicU64::default(),
             clock_steps: Counter::default(),
@@ -175,6 +181,7 @@ impl Statistics {
     /// Adds the counters and histograms to a page of metrics. The names of counters get `_total` when they are written.
     pub fn register(&self, registry: &mut Registry) {
         registry.register("polls", "Settled polls, by outcome", self.polls.clone());
+        registry.register("websub_pushes", "Pushes of hubs, by what became of them", self.pushes.clone());
         registry.register("new_posts", "New posts", self.new_posts.clone());
         registry.register("updated_posts", "Changes of posts that were stored", self.updated_posts.clone());
         registry.register("entries", "Entries that were read, by what became of them", self.entries.clone());
@@ -276,6 +283,11 @@ impl Statistics {
 
     pub(super) fn count_due(&self) {
         self.due.inc();
+    }
+
+    /// Counts a push of a hub.
+    pub fn count_push(&self, outcome: &'static str) {
+        self.pushes.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     /// Counts a delivery to a webhook: so many posts were taken, or it failed.

@@ -18,6 +18,7 @@ use super::host::{DocumentFetcher, HostTable};
 use super::in_flight::InFlightPolls;
 use super::scheduler::SchedulerActor;
 use super::settling::{FailureTrackerActor, PostSinkActor};
+use super::websub::WebSubActor;
 use crate::delivery::Transports;
 use crate::model::RequestPurpose;
 use crate::supervision::{ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, SupervisorSpec, Thread};
@@ -55,6 +56,7 @@ impl Pipeline {
         let failure_tracker = Inbox::<FailureTrackerActor>::new(MAILBOX_CAPACITY);
         let webhooks = Inbox::<DeliveryActor>::new(MAILBOX_CAPACITY);
         let full_text = Inbox::<FullTextActor>::new(MAILBOX_CAPACITY);
+        let websub = Inbox::<WebSubActor>::new(MAILBOX_CAPACITY);
         let fleet = Inbox::<FleetActor>::new(MAILBOX_CAPACITY);
         let (fleet_thread, is_shared) = (Thread::new("fleet"), parts.fleet.is_shared());
         let deadline = parts.fetcher.client().deadline();
@@ -88,6 +90,11 @@ impl Pipeline {
             purpose: RequestPurpose::EntryPage,
             log: context.log.new(o!("actor" => "full-text")),
         };
+        let hub_documents = DocumentFetcher {
+            purpose: RequestPurpose::Hub,
+            log: context.log.new(o!("actor" => "websub")),
+            ..documents.clone()
+        };
         let archives = DocumentFetcher {
             pause_min: ARCHIVE_PAUSE_MIN,
             purpose: RequestPurpose::Backfill,
@@ -114,7 +121,7 @@ impl Pipeline {
             move || {
                 let (of_sink, of_tracker, of_webhooks) = (context.clone(), context.clone(), context.clone());
                 let (transports, probe_fetcher) = (transports.clone(), probe_fetcher.clone());
-                let documents = documents.clone();
+                let (documents, hub_documents) = (documents.clone(), hub_documents.clone());
                 let (of_fleet, fleet_table) = (context.clone(), table.clone());
                 let (of_scheduler, table, in_flight_polls, finished) =
                     (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
@@ -131,6 +138,9 @@ impl Pipeline {
                     }),
                     ChildSpec::actor(ActorKind::FullText.into(), &full_text, move || {
                         FullTextActor::new(documents.clone())
+                    }),
+                    ChildSpec::actor(ActorKind::Websub.into(), &websub, move || {
+                        WebSubActor::new(hub_documents.clone(), scope)
                     }),
                     ChildSpec::supervisor(SupervisorSpec::new(FETCHERS, fetch).intensity(intensity)),
                     ChildSpec::group(&hosts),

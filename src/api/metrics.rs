@@ -12,13 +12,14 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
+use strum::VariantArray;
 use tokio::sync::Mutex;
 
 use super::Api;
 use super::views::{TreeNode, TreeView};
 use crate::actors::{FleetView, MemoryUse, SchedulerStatus};
 use crate::clock::Stopwatch;
-use crate::model::{SourceCounts, Timestamp};
+use crate::model::{SourceCounts, SubscriptionState, Timestamp};
 use crate::service::WebhookFigures;
 use crate::telemetry::ProcessFigures;
 
@@ -62,6 +63,11 @@ pub(super) async fn metrics(api: web::Data<Api>, request: HttpRequest) -> HttpRe
     gauge(page, "locked_sources", help, api.pipeline().locked_sources() as i64);
     if let Ok(figures) = api.service.webhook_figures().await {
         add_webhooks(page, figures);
+    }
+    if let Ok(counts) = api.service.count_subscriptions().await {
+        let count = |state| counts.iter().find(|(one, _)| *one == state).map_or(0, |(_, count)| *count);
+        let states = SubscriptionState::VARIANTS.iter().map(|state| (state.name(), count(*state)));
+        gauges(page, "websub_subscriptions", "Subscriptions at hubs, by state", "state", states);
     }
     add_memory(page, api.pipeline().memory());
     add_store(page, &api).await;

@@ -5,6 +5,7 @@
 
 mod access_rules;
 pub mod authorization;
+mod callbacks;
 mod client_address;
 mod connection;
 mod endpoint;
@@ -81,6 +82,8 @@ pub enum ApiError {
     Socket(#[from] SocketError),
     #[error("cannot listen on {address}: {source} (api.listen)")]
     Listen { address: SocketAddr, source: std::io::Error },
+    #[error("cannot listen on {address}: {source} (websub.listen)")]
+    Callbacks { address: SocketAddr, source: std::io::Error },
     #[error("api.jwt-public-key-file: {0}")]
     Token(#[from] TokenError),
     #[error("cannot open the listeners: {0}")]
@@ -203,6 +206,34 @@ impl Listeners {
         }
         let (ends, socket) = (Vec::new(), self.settings.socket);
         Ok(ApiServer { servers, loopback, ends, _lock: self.socket.lock, socket, listen })
+    }
+}
+
+/// The listener for hubs.
+pub struct CallbackListener(TcpListener);
+
+/// The running listener for hubs.
+pub struct CallbackServer {
+    server: ServerHandle,
+    pub listen: Option<SocketAddr>,
+}
+
+impl CallbackListener {
+    pub fn take(address: SocketAddr) -> Result<CallbackListener, ApiError> {
+        TcpListener::bind(address).map(CallbackListener).map_err(|source| ApiError::Callbacks { address, source })
+    }
+
+    /// Starts serving the callbacks under this URL; needs the thread of an actix system.
+    pub fn open(self, service: Service, public_url: &str) -> Result<CallbackServer, ApiError> {
+        let listen = self.0.local_addr().ok();
+        Ok(CallbackServer { server: callbacks::serve(service, public_url, self.0)?, listen })
+    }
+}
+
+impl CallbackServer {
+    /// Closes the listener, and waits shortly for open connections.
+    pub async fn close(self) {
+        let _ = tokio::time::timeout(LEAVE_WITHIN, self.server.stop(true)).await;
     }
 }
 

@@ -87,6 +87,7 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
                 &source.state,
                 success::SourceAnswer::NotModified { validators, fresh_until },
                 now,
+                now,
             );
         }
         Answer::Read(read) => {
@@ -100,7 +101,7 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
             });
             counts = EntryCounts { blank: read.blank as u64, ..decision.counts };
             entries = decision.entries;
-            source.state = success::after_success(&source.state, answer, now);
+            source.state = success::after_success(&source.state, answer, now, now);
             found = Some(read);
         }
     }

@@ -12,7 +12,7 @@ use super::times::{duration, seconds};
 use crate::model::{FailureKind, SourceType};
 
 /// Settings that `--unset` removes, by their option, with their names in the API.
-const UNSETTABLE: [(&str, &str); 11] = [
+const UNSETTABLE: [(&str, &str); 12] = [
     ("title", "title"),
     ("podcast", "podcast_id"),
     ("interval-minutes", "poll_interval_minutes"),
@@ -23,6 +23,7 @@ const UNSETTABLE: [(&str, &str); 11] = [
     ("full-text", "full_text"),
     ("user-agent", "user_agent"),
     ("proxy", "proxy"),
+    ("websub", "websub"),
     ("labels", "labels"),
 ];
 
@@ -145,6 +146,9 @@ pub(super) struct SourceSettingsArguments {
     /// Proxy of its requests, instead of the configured one: none, or a URL with http, socks5 or socks5h, without a login
     #[arg(long, value_name = "URL")]
     pub(super) proxy: Option<String>,
+    /// Whether pushes of hubs (WebSub) are used [default: on]
+    #[arg(long, value_name = "WHETHER", value_parser = ["on", "off"])]
+    pub(super) websub: Option<String>,
     /// Label; repeatable; replaces all previous labels
     #[arg(long = "label", value_name = "LABEL")]
     pub(super) labels: Vec<String>,
@@ -180,6 +184,7 @@ impl SourceSettingsArguments {
             ("full_text", self.full_text.as_ref().map(|value| json!(value))),
             ("user_agent", self.user_agent.as_ref().map(|value| json!(value))),
             ("proxy", self.proxy.as_ref().map(|value| json!(value))),
+            ("websub", self.websub.as_ref().map(|value| json!(value))),
             ("labels", (!self.labels.is_empty()).then(|| json!(self.labels))),
         ];
         fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()

@@ -93,6 +93,8 @@ pub(super) fn one(source: &SourceView) -> String {
             ("full text", source.full_text.map(|full_text| <&str>::from(full_text).to_owned())),
             ("user agent", source.user_agent.clone()),
             ("proxy", source.proxy.clone()),
+            ("websub", source.websub.map(|websub| <&str>::from(websub).to_owned())),
+            ("hub", hub(source)),
             ("added", Some(second(source.created_at))),
             ("last poll", source.last_polled.map(second)),
             ("last success", source.last_success_at.map(second)),
@@ -108,6 +110,19 @@ pub(super) fn one(source: &SourceView) -> String {
             ("version", Some(source.version.to_string())),
         ],
     )
+}
+
+/// The hub of a source, and how far its subscription is.
+pub(crate) fn hub(source: &SourceView) -> Option<String> {
+    let Some(subscription) = &source.subscription else {
+        return source.hubs.first().map(|hub| format!("{hub}, not subscribed"));
+    };
+    let until = subscription.lease_end.map(|end| format!(" until {}", second(end)));
+    let end = until.filter(|_| subscription.state == "active").unwrap_or_default();
+    let pushes =
+        format!("pushes {}, useful {}, missed {}", subscription.pushes, subscription.useful, subscription.missed);
+    let error = subscription.last_error.as_ref().map(|error| format!("; {error}")).unwrap_or_default();
+    Some(format!("{}, {}{end}; {pushes}{error}", subscription.hub, subscription.state))
 }
 
 pub(super) fn added(created: &CreatedSource) -> String {

@@ -23,7 +23,7 @@ pub(super) fn assemble(
     let settings = Settings {
         user_state,
         policy: sections::policy(values, problems),
-        pipeline: sections::pipeline(values),
+        pipeline: sections::pipeline(values, problems),
         drain: sections::drain(values),
         http: sections::http(values),
         types: sections::types(values),

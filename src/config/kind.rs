@@ -46,6 +46,8 @@ pub(super) enum KeyKind {
     ProxyUrl,
     /// What a probe asks, or nothing.
     ProbeUrl,
+    /// Where hubs reach this program, or nothing.
+    CallbackUrl,
     /// A list of networks.
     Networks,
     /// A list of host names.
@@ -109,6 +111,7 @@ impl KeyKind {
             KeyKind::BaseUrl => network::base_url(raw).map(|url| SettingValue::Url(Some(url))),
             KeyKind::ProxyUrl => network::proxy_url(raw).map(SettingValue::Url),
             KeyKind::ProbeUrl => network::probe_url(raw).map(SettingValue::Url),
+            KeyKind::CallbackUrl => network::callback_url(raw).map(SettingValue::Url),
             KeyKind::Networks => network::networks(raw).map(SettingValue::Networks),
             KeyKind::HostNames => network::host_names(raw).map(SettingValue::HostNames),
             KeyKind::Nat64Prefixes => network::nat64_prefixes(raw).map(SettingValue::Networks),

@@ -91,6 +91,21 @@ pub(super) fn proxy_url(raw: Raw<'_>) -> Result<Option<Url>, String> {
         })
 }
 
+/// Where hubs reach this program, or nothing.
+pub(super) fn callback_url(raw: Raw<'_>) -> Result<Option<Url>, String> {
+    if text(raw)?.trim().is_empty() {
+        return Ok(None);
+    }
+    let wrong = |_| {
+        let shown = quoted(&without_password(text(raw).unwrap_or_default()));
+        format!(
+            "{shown} is nothing that hubs could push to; write https://host or https://host/path, and nothing after it, \
+             or \"\" for none"
+        )
+    };
+    base_url(raw).map(Some).map_err(wrong)
+}
+
 /// What a probe asks, or nothing.
 pub(super) fn probe_url(raw: Raw<'_>) -> Result<Option<Url>, String> {
     let given = text(raw)?.trim();

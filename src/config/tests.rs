@@ -477,3 +477,25 @@ fn a_key_that_only_one_of_two_configurations_has_is_a_difference() {
     adopted.adopt(&[key.to_owned()], &without);
     assert_eq!(adopted.differences(&without), [""; 0]);
 }
+
+#[test]
+fn p46_hubs_need_a_listener_and_a_public_url_or_neither() {
+    let both = ["websub.public-url=https://feeds.example.org/websub/", "websub.listen=127.0.0.1:8786"];
+    let websub = load(&set(&both)).unwrap().settings.pipeline.websub.unwrap();
+    assert_eq!((websub.public_url.as_str(), websub.listen.port()), ("https://feeds.example.org/websub", 8786));
+    assert_eq!(load(&set(&[])).unwrap().settings.pipeline.websub, None);
+    assert_eq!(
+        mistakes(&set(&both[..1])),
+        ["websub.public-url (--set): hubs would push to nothing; set websub.listen too, or leave this out"]
+    );
+    assert_eq!(
+        mistakes(&set(&both[1..])),
+        ["websub.listen (--set): no hub would know of it; set websub.public-url too, or leave this out"]
+    );
+    for wrong in ["feeds.example.org", "ftp://feeds.example.org", "https://ann:word@feeds.example.org", "https://a/?b"]
+    {
+        let mistakes = mistakes(&set(&[&format!("websub.public-url={wrong}"), both[1]]));
+        assert!(mistakes[0].contains("is nothing that hubs could push to"), "{mistakes:?}");
+        assert!(!mistakes[0].contains("word"), "{mistakes:?}");
+    }
+}

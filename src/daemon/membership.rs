@@ -15,7 +15,7 @@ use crate::store::{FleetStore, Store};
 
 /// Settings that may differ between nodes.
 const OWN_SECTIONS: [&str; 5] = ["api.", "database.", "fetch.", "fleet.", "logging."];
-const OWN_KEYS: [&str; 2] = ["http.user-agent", "http.proxy"];
+const OWN_KEYS: [&str; 3] = ["http.user-agent", "http.proxy", "websub.listen"];
 
 /// What a node holds while it runs.
 pub(super) struct NodeMembership {

@@ -45,7 +45,7 @@ async fn one(local: LocalApi, id: web::Path<String>, query: web::Query<Notice>) 
         div #source data-live {
             p { (state(&source.state)) " " span.soft { (source.source_type) } " " (outside_link(&source.url, foreign(&source.url))) }
             div.panels.wide {
-                (next_panel(&explanation, now))
+                (next_panel(&source, &explanation, now))
                 (failures_panel(&source, &explanation, now))
             }
             section.panel {
@@ -84,7 +84,7 @@ pub(super) fn post_title(post: &PostView) -> String {
 }
 
 /// The next poll with its reasons.
-fn next_panel(explanation: &Explanation, now: Timestamp) -> Markup {
+fn next_panel(source: &SourceView, explanation: &Explanation, now: Timestamp) -> Markup {
     html! {
         section.panel {
             h2 { "Next poll" }
@@ -116,8 +116,28 @@ fn next_panel(explanation: &Explanation, now: Timestamp) -> Markup {
                     Some(scheduled) => html! { (scheduled.place.replace("under_way", "in flight")) " for " (time(scheduled.at)) },
                     None => html! { "no" },
                 }),
+                ("Hub", hub(source, now)),
                 ("Node", html! { (explanation.node.as_deref().unwrap_or("this daemon")) }),
             ]))
+        }
+    }
+}
+
+/// The hub of a source, and what its pushes were good for.
+fn hub(source: &SourceView, now: Timestamp) -> Markup {
+    html! {
+        @match (&source.subscription, source.hubs.first()) {
+            (Some(subscription), _) => {
+                (foreign(&subscription.hub)) " " (subscription.state)
+                div.soft {
+                    (number(subscription.pushes)) " pushes"
+                    @if let Some(at) = subscription.last_push_at { ", last " (relative_time(at, now)) }
+                    "; finds with a push " (number(subscription.useful)) ", without " (number(subscription.missed))
+                }
+                @if let Some(error) = &subscription.last_error { div.soft { (foreign(error)) } }
+            }
+            (None, Some(hub)) => { (foreign(hub)) " not subscribed" },
+            (None, None) => "none",
         }
     }
 }

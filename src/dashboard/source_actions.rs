@@ -19,7 +19,7 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
 const POLL_WAIT_SECONDS: u32 = 10;
 
 /// Settings of a source: name, label, key of the default.
-const SETTINGS: [(&str, &str, &str); 10] = [
+const SETTINGS: [(&str, &str, &str); 11] = [
     ("title", "Title", ""),
     ("poll_interval_minutes", "Interval in minutes", "source.interval"),
     ("poll_delay_seconds", "Pause at its host in seconds", "source.poll-delay-seconds"),
@@ -29,6 +29,7 @@ const SETTINGS: [(&str, &str, &str); 10] = [
     ("full_text", "Full text (off, auto, always)", "source.full-text"),
     ("user_agent", "User agent", "http.user-agent"),
     ("proxy", "Proxy (URL, or none)", "http.proxy"),
+    ("websub", "Pushes of hubs (on, off)", ""),
     ("podcast_id", "Podcast (X accounts only)", ""),
 ];
 

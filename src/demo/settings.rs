@@ -113,6 +113,7 @@ impl DemoSettings {
 
     pub(super) fn pipeline(&self) -> PipelineSettings {
         PipelineSettings {
+            websub: None,
             scheduler: SchedulerSettings {
                 tick: self.simulated(Duration::from_millis(500)),
                 look_gap: self.simulated(Duration::from_millis(5)),

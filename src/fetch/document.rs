@@ -7,8 +7,9 @@ use url::Url;
 
 use crate::clock::Stopwatch;
 use crate::http::{self, Credentials, Reply, Request};
-use crate::model::{FailureCause, FailureReport, Hints, NewPost, Timestamp};
+use crate::model::{FailureCause, FailureReport, FeedLinks, Hints, HubLinks, NewPost, Timestamp};
 use crate::parse::feed::LinkedFeed;
+use crate::parse::link_header::hub_links;
 
 use super::{Answer, Document, Fetched, Fetcher, Reading, Task, Trace};
 
@@ -50,6 +51,8 @@ pub struct DocumentContent {
     pub entries: Vec<NewPost>,
     /// Number of entries that say nothing that can be shown.
     pub blank: usize,
+    /// Its links to hubs and to itself.
+    pub hub_links: HubLinks,
     /// What it is.
     pub document: Document,
 }
@@ -93,6 +96,8 @@ async fn read(reply: Reply, reader: DocumentReader, keeps_html: bool) -> Fetched
     };
     let trace = Trace { wire_bytes, body_bytes: bytes.len(), ..trace };
     let url = reply.url;
+    let header: Vec<String> = reply.headers.all("link").collect();
+    let header = hub_links(header.iter().map(String::as_str), &url);
     let is_small = bytes.len() <= reader.at_once_bytes_max;
     let answered_at = reply.answered_at;
     let memory = reply.memory;
@@ -108,7 +113,10 @@ async fn read(reply: Reply, reader: DocumentReader, keeps_html: bool) -> Fetched
         false => tokio::task::spawn_blocking(reading).await.map_err(|panicked| panicked.to_string()),
     };
     let (answer, linked_feeds) = match read {
-        Ok(ReadDocument { content: Ok(DocumentContent { hints, entries, blank, document }), linked_feeds }) => {
+        Ok(ReadDocument {
+            content: Ok(DocumentContent { hints, entries, blank, hub_links, document }),
+            linked_feeds,
+        }) => {
             let reading = Reading {
                 validators: reply.validators,
                 hints: Hints { fresh_until, ..hints },
@@ -116,6 +124,7 @@ async fn read(reply: Reply, reader: DocumentReader, keeps_html: bool) -> Fetched
                 blank,
                 title: document.title().map(str::to_owned),
                 newest_number: None,
+                links: FeedLinks { header, document: hub_links },
                 document,
             };
             (Answer::Read(Box::new(reading)), linked_feeds)

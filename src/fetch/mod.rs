@@ -1,10 +1,11 @@
 //! What polls are made of, whatever the type of the source: the request for a document, robots.txt, the task and its
-//! result.
+//! result; and requests to hubs.
 //!
 //! Uses `model`, `http` and `parse`. How a source of a type is polled is in `sources`; what becomes of the answer is
 //! decided in `rules`. Nothing here counts, filters or remembers.
 
 mod document;
+mod hub;
 pub(crate) mod post;
 mod probe;
 mod robots;
@@ -16,11 +17,13 @@ use url::Url;
 
 use crate::http::{Client, Failure, Hop, PendingRedirect, Reply};
 use crate::model::{
-    ClockStep, FailureReport, Hints, LastSeen, NewPost, RateLimit, SourceAccess, SourceSettings, Timestamp, Validators,
+    ClockStep, FailureReport, FeedLinks, Hints, LastSeen, NewPost, RateLimit, SourceAccess, SourceSettings, Timestamp,
+    Validators,
 };
 use crate::parse::feed::{Format, LinkedFeed, Note};
 
 pub use document::{DocumentContent, DocumentReader, ReadDocument, ReceivedDocument};
+pub use hub::{HubAnswer, HubMode, HubRequest};
 pub use robots::{
     PRODUCT, RobotsAnswer, RobotsFetched, RobotsTask, robots_product, robots_refusal, robots_unreachable, robots_url,
 };
@@ -143,6 +146,8 @@ pub struct Reading {
     pub title: Option<String>,
     /// The highest number among all entries, those included that cannot become a post: the watermark moves to it.
     pub newest_number: Option<u64>,
+    /// Its links to hubs and to itself, if it is a feed.
+    pub links: FeedLinks,
     /// What it was read from.
     pub document: Document,
 }

@@ -121,6 +121,11 @@ impl Headers {
     pub fn get(&self, name: &str) -> Option<String> {
         self.0.get(name).map(|value| super::headers::text(value.as_bytes()))
     }
+
+    /// All headers of this name, in the same way.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = String> {
+        self.0.get_all(name).into_iter().map(|value| super::headers::text(value.as_bytes()))
+    }
 }
 
 impl fmt::Debug for Headers {

@@ -40,6 +40,8 @@ pub enum RequestPurpose {
     EntryPage,
     /// An older page of a feed.
     Backfill,
+    /// A subscription at a hub, or its end.
+    Hub,
 }
 
 impl RequestPurpose {

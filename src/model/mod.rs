@@ -27,6 +27,7 @@ mod source_type;
 mod time;
 mod web_url;
 mod webhook;
+mod websub;
 
 pub use access::{SourceAccess, SourceToPoll};
 pub use article::{Article, ArticleId, NewArticle};
@@ -61,4 +62,8 @@ pub use web_url::{canonical_web_url, check_web_url};
 pub use webhook::{
     DeliveryFormat, DeliveryRecord, NewWebhook, SecretChange, SigningSecrets, UnknownFormat, Webhook, WebhookChange,
     WebhookId, WebhookProgress, WebhookTarget,
+};
+pub use websub::{
+    FeedLinks, HubLinks, HubOffer, NewSubscription, PushCount, PushFigures, PushState, PushUse, Subscription,
+    SubscriptionState,
 };

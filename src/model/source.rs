@@ -6,7 +6,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FailureClass, FailureKind, PodcastId, PublishingHistory, SourceProxy, SourceType, Timestamp};
+use super::{
+    FailureClass, FailureKind, PodcastId, PublishingHistory, PushState, PushUse, SourceProxy, SourceType, Timestamp,
+};
 
 /// Identifies a source for ever: a removed source's number is not given again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -86,6 +88,8 @@ pub struct SourceSettings {
     pub user_agent: Option<String>,
     /// Its own proxy instead of the configured one.
     pub proxy: Option<SourceProxy>,
+    /// Whether pushes of hubs are used; used if nothing is said.
+    pub websub: Option<PushUse>,
 }
 
 /// Which entries older than the source become posts.
@@ -156,6 +160,7 @@ impl SourceSettings {
             full_text: None,
             user_agent: None,
             proxy: None,
+            websub: None,
         }
     }
 }
@@ -200,6 +205,8 @@ pub struct SourceState {
     pub feed_title: Option<String>,
     /// How often it publishes.
     pub publishing: PublishingHistory,
+    /// Hubs and pushes (WebSub).
+    pub push: PushState,
 }
 
 impl SourceState {
@@ -231,6 +238,7 @@ impl Default for SourceState {
             last_gap_at: None,
             feed_title: None,
             publishing: PublishingHistory::Unknown,
+            push: PushState::default(),
         }
     }
 }

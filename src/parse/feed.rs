@@ -26,7 +26,7 @@ use std::sync::Arc;
 use url::Url;
 
 use super::{charset, control, date};
-use crate::model::Timestamp;
+use crate::model::{HubLinks, Timestamp};
 pub use details::{Details, EntryEnclosure};
 pub use discovery::{LinkedFeed, linked_feeds};
 pub use error::FeedError;
@@ -44,6 +44,8 @@ pub struct Feed {
     pub language: Option<Arc<str>>,
     /// Absolute URL of a document with older entries (RFC 5005 `prev-archive`, JSON Feed `next_url`).
     pub next_archive: Option<Box<str>>,
+    /// Links to hubs and to itself, absolute.
+    pub hub_links: HubLinks,
     /// Its entries, in the order of the document.
     pub entries: Vec<Entry>,
     /// Minimum interval between changes (`ttl`, `sy:updatePeriod`; the longer of the two).
@@ -233,6 +235,7 @@ impl Feed {
             link: None,
             language: None,
             next_archive: None,
+            hub_links: HubLinks::default(),
             entries: Vec::new(),
             update_period_minutes: None,
             skip_hours: 0,

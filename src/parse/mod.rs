@@ -9,6 +9,7 @@ pub mod date;
 pub(crate) mod entity;
 pub mod feed;
 pub mod html;
+pub mod link_header;
 mod namespace;
 pub mod robots;
 pub mod safe_html;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::model::{
-    FailureClass, FailureKind, FailureRun, Hints, LastFailure, LastSeen, Moved, NewSource, PodcastId,
-    PublishingHistory, SourceId, SourceType,
+    FailureClass, FailureKind, FailureRun, Hints, HubOffer, LastFailure, LastSeen, Moved, NewSource, PodcastId,
+    PublishingHistory, PushState, SourceId, SourceType,
 };
 use crate::rules::{Policy, due, hours};
 
@@ -42,6 +42,11 @@ fn troubled() -> Source {
         last_gap_at: Some(NOW),
         feed_title: Some("News".into()),
         publishing: PublishingHistory::Damaged,
+        push: PushState {
+            offer: Some(HubOffer { hubs: vec!["http://hub.example/".into()], topic: "http://a.example/feed".into() }),
+            pushed_at: Some(NOW),
+            streak: 4,
+        },
     };
     source
 }

@@ -6,6 +6,7 @@ use crate::model::{FailureKind, HostState, Rest, RestCause, Source, Timestamp};
 
 use super::backoff::{BackoffReason, backoff, rate_limit_pause};
 use super::interval::{AdaptiveInterval, adaptive_wait, interval};
+use super::push;
 use super::stored_times::is_unknown;
 use super::{Policy, hours, minutes};
 
@@ -49,6 +50,10 @@ pub enum Wait {
     Adaptive(AdaptiveInterval),
     /// The interval of the source, with backoff after failures.
     Backoff(BackoffReason),
+    /// A short wait: a hub has pushed a change since the last poll.
+    Pushed,
+    /// The interval is stretched: pushes have told of what the last polls found.
+    Stretched,
     /// A 429 that states no wait.
     RateLimited,
     /// A rest after a run of this kind.
@@ -101,7 +106,7 @@ pub fn terms<'a>(
     policy: &'a Policy,
     now: Timestamp,
 ) -> impl Iterator<Item = Term> + use<'a> {
-    let own = if is_requested(source) { [None; 5] } else { own_terms(source, policy, now) };
+    let own = if is_requested(source) { [None; 6] } else { own_terms(source, policy, now) };
     let requested = source.state.poll_requested_at.filter(|_| is_requested(source));
     let wait = if is_repeated(source) { Wait::Repeated } else { Wait::Requested };
     let requested = requested.map(|until| Term { until: if is_unknown(until, now) { now } else { until }, wait });
@@ -167,11 +172,15 @@ fn is_repeated(source: &Source) -> bool {
     source.state.failures.last.as_ref().is_some_and(|last| last.kind == FailureKind::Internal)
 }
 
-fn own_terms(source: &Source, policy: &Policy, now: Timestamp) -> [Option<Term>; 5] {
+fn own_terms(source: &Source, policy: &Policy, now: Timestamp) -> [Option<Term>; 6] {
     let state = &source.state;
     let Some(last_polled) = last_polled(source, now) else {
-        return [rest_term(source, policy, now), None, None, None, None];
+        return [rest_term(source, policy, now), None, None, None, None, None];
     };
+    if let Some(until) = push::due_at(source, now) {
+        let pushed = Term { until, wait: Wait::Pushed };
+        return [Some(pushed), rest_term(source, policy, now), None, None, None, None];
+    }
     let ceiling = source.settings.max_backoff_hours.map_or(policy.max_backoff, hours);
     let term = |pause, wait| Term { until: last_polled + pause, wait };
     // The moment that jitter stored is no poll.
@@ -185,6 +194,7 @@ fn own_terms(source: &Source, policy: &Policy, now: Timestamp) -> [Option<Term>;
         }
     };
     let rate_limited = state.hints.retry_after.is_none().then(|| rate_limit_pause(&state.failures, ceiling)).flatten();
+    let stretched = push::stretched(source, own.until.since(last_polled)).filter(|_| state.failures.consecutive == 0);
     let period = state.hints.update_period_minutes.map(|period| minutes(period).min(policy.freshness_max));
     [
         Some(own),
@@ -195,6 +205,7 @@ fn own_terms(source: &Source, policy: &Policy, now: Timestamp) -> [Option<Term>;
             Term { until: until.min(ceiling), wait: Wait::Fresh(until > ceiling) }
         }),
         period.map(|pause| term(pause, Wait::UpdatePeriod)),
+        stretched.map(|pause| term(pause, Wait::Stretched)),
     ]
 }
 
@@ -227,7 +238,7 @@ fn retry_after_term(source: &Source, policy: &Policy, now: Timestamp) -> Option<
 /// Moves a moment out of the hours and days in which the feed asks not to be polled (p14), unless these are all hours.
 fn after_skipped(source: &Source, at: Timestamp) -> Timestamp {
     let hints = &source.state.hints;
-    if (hints.skip_hours == 0 && hints.skip_days == 0) || is_requested(source) {
+    if (hints.skip_hours == 0 && hints.skip_days == 0) || is_requested(source) || push::due_at(source, at).is_some() {
         return at;
     }
     const HOURS_PER_WEEK: i64 = 7 * 24;
@@ -253,6 +264,10 @@ impl fmt::Display for Wait {
             Wait::Spread => write!(formatter, "first polls are spread over time"),
             Wait::Adaptive(interval) => interval.fmt(formatter),
             Wait::Backoff(reason) => reason.fmt(formatter),
+            Wait::Pushed => write!(formatter, "a hub pushed a change (WebSub)"),
+            Wait::Stretched => {
+                write!(formatter, "its hub has pushed what the last polls found, so the interval is stretched (WebSub)")
+            }
             Wait::RateLimited => write!(formatter, "the publisher asked for fewer requests (429)"),
             Wait::Rest(kind) => write!(formatter, "it rests after a run of {kind}"),
             Wait::Reported(kind) => write!(formatter, "it rests because {kind} was reported (feed-disable)"),

@@ -89,7 +89,7 @@ proptest! {
     ) {
         let mut source = source();
         source.settings.poll_interval_minutes = Some(interval_minutes);
-        source.state = after_success(&source.state, read(), START);
+        source.state = after_success(&source.state, read(), START, START);
         fail(&mut source, &causes, |_, _, _| ());
         source.state.hints.skip_hours = skip_hours;
         source.state.hints.skip_days = skip_days;
@@ -137,7 +137,7 @@ proptest! {
         let answer = if modified { read() } else {
             SourceAnswer::NotModified { validators: Validators::default(), fresh_until: None }
         };
-        let after = after_success(&source.state, answer, START);
+        let after = after_success(&source.state, answer, START, START);
         prop_assert_eq!(&after.failures, &FailureState::default());
         prop_assert_eq!((&after.rest, after.enabled), (&None, enabled));
     }

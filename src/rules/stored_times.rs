@@ -53,6 +53,7 @@ pub fn correct_source(source: &mut Source, policy: &Policy, now: Timestamp, step
         &mut state.last_success_at,
         &mut state.last_read_at,
         &mut state.last_gap_at,
+        &mut state.push.pushed_at,
     ] {
         *moment = moment.map(|moment| correction.at_most_now(moment));
     }

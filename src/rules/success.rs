@@ -1,6 +1,7 @@
 //! The state of a source after a success: counters reset, rest over, new validators and watermark.
 
-use crate::model::{FailureState, Hints, LastSeen, SourceState, Timestamp, Validators};
+use super::push::{self, PolledFeed};
+use crate::model::{FailureState, Hints, HubOffer, LastSeen, SourceState, Timestamp, Validators};
 
 /// A 200 or a 304, as far as the source's state is concerned.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +32,17 @@ pub struct ReadAnswer {
     pub is_gap: bool,
     /// Title that the document gives itself.
     pub title: Option<String>,
+    /// Whether entries are new.
+    pub has_new: bool,
+    /// Hubs that the feed names.
+    pub offer: Option<HubOffer>,
 }
 
 /// The state after a success.
 ///
-/// A rest that only a person ends stays, and a disabled source stays disabled.
-pub fn after_success(state: &SourceState, answer: SourceAnswer, now: Timestamp) -> SourceState {
+/// A rest that only a person ends stays, and a disabled source stays disabled. The requests of the poll began at
+/// `began_at`.
+pub fn after_success(state: &SourceState, answer: SourceAnswer, began_at: Timestamp, now: Timestamp) -> SourceState {
     let mut next = SourceState {
         failures: FailureState::default(),
         first_polled_at: state.first_polled_at.or(Some(now)),
@@ -45,6 +51,11 @@ pub fn after_success(state: &SourceState, answer: SourceAnswer, now: Timestamp) 
         rest: state.rest.clone().filter(|rest| rest.cause.is_open_ended()),
         ..state.clone()
     };
+    let polled = match &answer {
+        SourceAnswer::Read(read) => PolledFeed { began_at, has_new: read.has_new, offer: Some(read.offer.clone()) },
+        SourceAnswer::NotModified { .. } => PolledFeed { began_at, has_new: false, offer: None },
+    };
+    next.push = push::after_poll(&state.push, &polled);
     match answer {
         SourceAnswer::Read(read) => {
             next.last_read_at = Some(now);
@@ -107,7 +118,7 @@ mod tests {
     #[test]
     fn s112_s203_s416_any_success_clears_failures_and_rest() {
         for answer in [read(), not_modified()] {
-            let after = after_success(&failing(), answer, NOW);
+            let after = after_success(&failing(), answer, NOW, NOW);
             assert_eq!(after.failures, FailureState::default());
             assert_eq!(after.rest, None);
             assert_eq!((after.last_polled, after.last_success_at), (Some(NOW), Some(NOW)));
@@ -116,36 +127,36 @@ mod tests {
 
     #[test]
     fn s203_a_success_resets_the_counter_and_forgets_the_error() {
-        let after = after_success(&failing(), read(), NOW);
+        let after = after_success(&failing(), read(), NOW, NOW);
         assert_eq!((after.failures.consecutive, after.failures.last), (0, None));
     }
 
     #[test]
     fn s416_a_success_ends_a_rest() {
-        assert_eq!(after_success(&failing(), not_modified(), NOW).rest, None);
+        assert_eq!(after_success(&failing(), not_modified(), NOW, NOW).rest, None);
     }
 
     #[test]
     fn s417_a_success_does_not_end_a_rest_that_a_person_asked_for() {
         let reported = Rest { since: NOW, cause: RestCause::Reported(FailureKind::Gone) };
         let state = SourceState { rest: Some(reported), ..failing() };
-        assert_eq!(after_success(&state, read(), NOW).rest, None, "a report is refuted by an answer");
+        assert_eq!(after_success(&state, read(), NOW, NOW).rest, None, "a report is refuted by an answer");
         let rest = Rest { since: Timestamp::EPOCH, cause: RestCause::Person("moving house".into()) };
         let state = SourceState { rest: Some(rest.clone()), ..SourceState::default() };
-        assert_eq!(after_success(&state, read(), NOW).rest, Some(rest));
+        assert_eq!(after_success(&state, read(), NOW, NOW).rest, Some(rest));
     }
 
     #[test]
     fn a_success_does_not_enable_what_was_disabled_while_it_was_under_way() {
         let state = SourceState { enabled: false, disabled_reason: Some("tired".into()), ..SourceState::default() };
-        let after = after_success(&state, read(), NOW);
+        let after = after_success(&state, read(), NOW, NOW);
         assert_eq!((after.enabled, after.disabled_reason.as_deref()), (false, Some("tired")));
     }
 
     #[test]
     fn the_first_poll_is_remembered_once() {
-        let first = after_success(&SourceState::default(), read(), NOW);
-        let second = after_success(&first, read(), NOW + std::time::Duration::from_secs(60));
+        let first = after_success(&SourceState::default(), read(), NOW, NOW);
+        let second = after_success(&first, read(), NOW, NOW + std::time::Duration::from_secs(60));
         assert_eq!(second.first_polled_at, Some(NOW));
     }
 
@@ -153,7 +164,7 @@ mod tests {
     fn the_number_of_an_account_outlives_every_success() {
         let state = SourceState { account_id: Some("2244994945".into()), ..SourceState::default() };
         for answer in [read(), not_modified()] {
-            assert_eq!(after_success(&state, answer, NOW).account_id, state.account_id);
+            assert_eq!(after_success(&state, answer, NOW, NOW).account_id, state.account_id);
         }
     }
 
@@ -162,7 +173,7 @@ mod tests {
         let state = SourceState { validators: validators(Some("\"a\""), Some("Mon")), ..SourceState::default() };
         for fresh in [validators(Some("W/\"b\""), Some("Mon")), validators(None, Some("Tue")), validators(None, None)] {
             let answer = SourceAnswer::Read(ReadAnswer { validators: fresh.clone(), ..ReadAnswer::default() });
-            assert_eq!(after_success(&state, answer, NOW).validators, fresh);
+            assert_eq!(after_success(&state, answer, NOW, NOW).validators, fresh);
         }
     }
 
@@ -175,7 +186,7 @@ mod tests {
             (validators(None, Some("Tue")), validators(Some("\"a\""), Some("Tue"))),
         ] {
             let answer = SourceAnswer::NotModified { validators: carried, fresh_until: None };
-            assert_eq!(after_success(&state, answer, NOW).validators, kept);
+            assert_eq!(after_success(&state, answer, NOW, NOW).validators, kept);
         }
     }
 
@@ -184,10 +195,10 @@ mod tests {
         let read = |is_gap, title: Option<&str>| {
             SourceAnswer::Read(ReadAnswer { is_gap, title: title.map(Into::into), ..ReadAnswer::default() })
         };
-        let first = after_success(&SourceState::default(), read(true, Some("News")), NOW);
+        let first = after_success(&SourceState::default(), read(true, Some("News")), NOW, NOW);
         assert_eq!((first.gaps, first.last_gap_at, first.feed_title.as_deref()), (1, Some(NOW), Some("News")));
         let later = NOW + std::time::Duration::from_secs(60);
-        let second = after_success(&first, read(false, None), later);
+        let second = after_success(&first, read(false, None), later, later);
         assert_eq!((second.gaps, second.last_gap_at, second.feed_title.as_deref()), (1, Some(NOW), Some("News")));
     }
 
@@ -199,7 +210,7 @@ mod tests {
             hints: Hints { skip_hours: 7, update_period_minutes: Some(90), ..Hints::default() },
             ..SourceState::default()
         };
-        let after = after_success(&state, not_modified(), NOW);
+        let after = after_success(&state, not_modified(), NOW, NOW);
         assert_eq!((after.last_read_at, after.last_seen), (state.last_read_at, state.last_seen));
         assert_eq!(after.hints, state.hints);
     }

@@ -167,6 +167,7 @@ pub(super) fn settings_fields(settings: &SourceSettings) -> AuditFields {
         .with("max_backoff_hours", settings.max_backoff_hours)
         .with("backlog", settings.backlog.map(<&str>::from))
         .with("full_text", settings.full_text.map(<&str>::from))
+        .with("websub", settings.websub.map(<&str>::from))
         .with("user_agent", settings.user_agent.as_deref())
         .with("proxy", settings.proxy.as_ref().map(ToString::to_string))
 }

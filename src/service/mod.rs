@@ -30,6 +30,7 @@ mod sorted_sources;
 mod source_settings;
 mod sources;
 mod webhooks;
+mod websub;
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ use crate::clock::Clock;
 use crate::model::{Actor, HostKey, SettledPoll, SourceId, Timestamp, UserId};
 use crate::store::{Store, StoreError};
 
+pub use crate::rules::subscription::Verification;
 pub use audit::{own_record, own_user, user_of};
 pub use backfill::{BACKFILL_PAGES_MAX, BackfillEnd, BackfillReport, BackfillRequest};
 pub use events::{EventFilter, FoundEvents};
@@ -59,6 +61,7 @@ pub use sorted_sources::{
 pub use source_settings::{LabelPatch, NewSourceRequest, SourcePatch};
 pub use sources::{AddedSource, FirstPoll, ImportedList, add_sources, import_change};
 pub use webhooks::{NewWebhookRequest, WebhookFigures, WebhookPatch};
+pub use websub::{CallbackAnswer, PushCheck, PushOutcome};
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Result, Service, ServiceError};
-use crate::model::{FailureKind, HostKey, Source, SourceId, SourceType, Timestamp};
+use crate::model::{FailureKind, HostKey, Source, SourceId, SourceType, Subscription, Timestamp};
 use crate::rules::due;
 use crate::rules::publishing::rate_of;
 use crate::rules::shown_url::shown_url;
@@ -42,6 +42,8 @@ pub struct SourceDetails {
     pub rest_until: Option<Timestamp>,
     /// About how many new entries a day it publishes; none until that is known.
     pub entries_per_day: Option<f64>,
+    /// Its subscription at a hub, where a single source is asked for.
+    pub subscription: Option<Subscription>,
 }
 
 /// A page of sources in the order of their ids.
@@ -121,7 +123,10 @@ impl Service {
 
     pub(super) async fn details_of(&self, source: Source) -> Result<SourceDetails> {
         let id = source.id;
-        self.details(vec![source]).await?.pop().ok_or_else(|| ServiceError::not_found("source", id))
+        let details = self.details(vec![source]).await?.pop();
+        let mut details = details.ok_or_else(|| ServiceError::not_found("source", id))?;
+        details.subscription = self.subscription_of(id).await?;
+        Ok(details)
     }
 
     /// Each source with its labels, host and status; two queries for all of them together.
@@ -137,6 +142,7 @@ impl Service {
             has_access: with_access.contains(&source.id),
             rest_until: source.state.rest.as_ref().and_then(|rest| due::rest_until(rest, &policy, now)),
             entries_per_day: rate_of(&source).map(|rate| (rate.per_day() * 1e4).round() / 1e4),
+            subscription: None,
             source,
         };
         Ok(sources.into_iter().map(details).collect())

@@ -2,7 +2,7 @@
 
 use super::{Result, ServiceError};
 use crate::model::{
-    Backlog, FullText, PodcastId, SourceAccess, SourceProxy, SourceSettings, SourceType, check_user_agent,
+    Backlog, FullText, PodcastId, PushUse, SourceAccess, SourceProxy, SourceSettings, SourceType, check_user_agent,
 };
 use crate::sources::{detect_type, kind};
 
@@ -28,6 +28,7 @@ pub struct NewSourceRequest {
     pub user_agent: Option<String>,
     /// `none`, or the URL of a proxy.
     pub proxy: Option<String>,
+    pub websub: Option<PushUse>,
     pub labels: Vec<String>,
     pub access: Option<SourceAccess>,
 }
@@ -47,6 +48,7 @@ pub struct SourcePatch {
     pub full_text: Option<Option<FullText>>,
     pub user_agent: Option<Option<String>>,
     pub proxy: Option<Option<String>>,
+    pub websub: Option<Option<PushUse>>,
     pub labels: LabelPatch,
     pub enabled: Option<bool>,
 }
@@ -83,6 +85,7 @@ impl NewSourceRequest {
             full_text: self.full_text,
             user_agent: self.user_agent.as_deref().map(valid_user_agent).transpose()?,
             proxy: self.proxy.as_deref().map(valid_proxy).transpose()?,
+            websub: self.websub,
         };
         check_bounds(&settings)?;
         Ok((settings, valid_labels(&self.labels)?))
@@ -119,6 +122,7 @@ impl SourcePatch {
         if let Some(proxy) = &self.proxy {
             new.proxy = proxy.as_deref().map(valid_proxy).transpose()?;
         }
+        new.websub = self.websub.unwrap_or(new.websub);
         check_bounds(&new)?;
         Ok(new)
     }

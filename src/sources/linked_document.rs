@@ -13,6 +13,12 @@ pub fn article_task(source: &SourceSettings, access: SourceAccess, url: &str) ->
     with_access(Task::new(settings), access)
 }
 
+/// The task for a request to a hub that pushes changes of a source.
+pub fn hub_task(source: Option<&SourceSettings>, url: &str) -> Task {
+    let proxy = source.and_then(|source| source.proxy.clone());
+    Task::new(SourceSettings { proxy, ..SourceSettings::new(SourceType::COMMON, url) })
+}
+
 /// The task for a page of older entries.
 pub fn archive_task(source: &SourceSettings, access: SourceAccess, url: &str) -> Task {
     with_access(Task::new(SourceSettings { url: url.to_owned(), ..source.clone() }), access)

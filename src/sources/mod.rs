@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::fetch::{DocumentReader, Fetched, Fetcher, Task};
 use crate::model::{HostKey, KeyProvider, PodcastId, Shard, SourceType, Watermark, canonical_web_url, check_web_url};
 
-pub use linked_document::{archive_task, article_task};
+pub use linked_document::{archive_task, article_task, hub_task};
 pub use x::{KeyError, XSettings, check_x_key};
 
 /// What is particular to a type, in the order in which a source meets it. The defaults are those of a document on the

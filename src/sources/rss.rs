@@ -48,9 +48,13 @@ fn read(received: &ReceivedDocument<'_>) -> ReadDocument {
     let blank = listed - entries.len();
     let title = read.title.as_ref().map(post::plain).filter(|title| !title.is_empty());
     let next_archive = read.next_archive.map(String::from);
+    let hub_links = read.hub_links;
     let document =
         Document::Feed { format: read.format, charset: read.charset, title, next_archive, notes: read.notes };
-    ReadDocument { content: Ok(DocumentContent { hints, entries, blank, document }), linked_feeds: Vec::new() }
+    ReadDocument {
+        content: Ok(DocumentContent { hints, entries, blank, hub_links, document }),
+        linked_feeds: Vec::new(),
+    }
 }
 
 #[cfg(test)]

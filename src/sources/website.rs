@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{Polling, Preparation, SourceKind};
 use crate::fetch::{Document, DocumentContent, DocumentReader, ReadDocument, ReceivedDocument, post};
-use crate::model::{Hints, NewPost, PostContent, TextOrigin, Watermark};
+use crate::model::{Hints, HubLinks, NewPost, PostContent, TextOrigin, Watermark};
 use crate::parse::{charset, feed, website};
 
 pub(super) struct Website;
@@ -53,5 +53,14 @@ fn read(received: &ReceivedDocument<'_>) -> ReadDocument {
     };
     let entries = vec![NewPost::of_page(content, page.published)];
     let document = Document::Page { charset: decoded.charset, title };
-    ReadDocument { content: Ok(DocumentContent { hints: Hints::default(), entries, blank: 0, document }), linked_feeds }
+    ReadDocument {
+        content: Ok(DocumentContent {
+            hints: Hints::default(),
+            entries,
+            blank: 0,
+            hub_links: HubLinks::default(),
+            document,
+        }),
+        linked_feeds,
+    }
 }

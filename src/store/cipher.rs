@@ -25,6 +25,8 @@ pub(super) enum Owner<'a> {
     ApiKey(UserId, KeyProvider),
     SourceAccess(SourceId),
     Webhook(&'a str),
+    /// Token of a subscription at a hub.
+    Subscription(&'a str),
     /// What nodes compare their keys by.
     Fleet,
 }
@@ -35,6 +37,7 @@ impl fmt::Display for Owner<'_> {
             Owner::ApiKey(user, provider) => write!(formatter, "the {} key of user {user}", provider.name()),
             Owner::SourceAccess(source) => write!(formatter, "the login of source {source}"),
             Owner::Webhook(_) => write!(formatter, "the secret of a webhook"),
+            Owner::Subscription(_) => write!(formatter, "the secret of a subscription"),
             Owner::Fleet => write!(formatter, "the check of the fleet's key"),
         }
     }
@@ -45,6 +48,7 @@ impl Owner<'_> {
     fn associated(&self) -> String {
         match self {
             Owner::Webhook(url) => format!("{self} at {url}"),
+            Owner::Subscription(token) => format!("{self} with the token {token}"),
             Owner::ApiKey(..) | Owner::SourceAccess(_) | Owner::Fleet => self.to_string(),
         }
     }

@@ -26,6 +26,7 @@ mod source_row;
 mod sqlite;
 pub mod statement;
 mod stream;
+mod subscription_row;
 mod traits;
 
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub use sqlite::{BackupError, BackupReport, Compacted, SqliteStore, backup, comp
 pub use stream::stream_sources;
 pub use traits::{
     ArticleStore, AuditStore, DaemonStore, EventStore, FleetNews, FleetStore, FullTextStore, HostStore, LabelStore,
-    PollStore, PostStore, SecretStore, SourceAccessStore, SourceStore, UserStore, WebhookStore,
+    PollStore, PostStore, SecretStore, SourceAccessStore, SourceStore, UserStore, WebSubStore, WebhookStore,
 };
 
 use settings::{EngineSettings, StoreSettings};
@@ -71,6 +72,7 @@ pub trait Store:
     + UserStore
     + HostStore
     + WebhookStore
+    + WebSubStore
     + SecretStore
     + AuditStore
     + EventStore

@@ -145,3 +145,23 @@ pub(super) static CLEAN_EVENTS: Statement = Statement::new(include_str!("../../s
 pub(super) static END_SILENCES: Statement = Statement::new(include_str!("../../sql/shared/end_silences.sql"));
 pub(super) static NOTE_SILENCE: Statement = Statement::new(include_str!("../../sql/shared/note_silence.sql"));
 pub(super) static FIRST_EVENT_SINCE: Statement = Statement::new(include_str!("../../sql/shared/first_event_since.sql"));
+pub(super) static ADD_SUBSCRIPTION: Statement = Statement::new(include_str!("../../sql/shared/add_subscription.sql"));
+pub(super) static SUBSCRIPTION: Statement = Statement::new(include_str!("../../sql/shared/subscription.sql"));
+pub(super) static SUBSCRIPTIONS_OF_SOURCE: Statement =
+    Statement::new(include_str!("../../sql/shared/subscriptions_of_source.sql"));
+pub(super) static SUBSCRIPTIONS_DUE: Statement = Statement::new(include_str!("../../sql/shared/subscriptions_due.sql"));
+pub(super) static NEXT_SUBSCRIPTION_AT: Statement =
+    Statement::new(include_str!("../../sql/shared/next_subscription_at.sql"));
+pub(super) static SAVE_SUBSCRIPTION: Statement = Statement::new(include_str!("../../sql/shared/save_subscription.sql"));
+pub(super) static REMOVE_SUBSCRIPTION: Statement =
+    Statement::new(include_str!("../../sql/shared/remove_subscription.sql"));
+pub(super) static COUNT_PUSHES: Statement = Statement::new(include_str!("../../sql/shared/count_pushes.sql"));
+pub(super) static COUNT_FINDS: Statement = Statement::new(include_str!("../../sql/shared/count_finds.sql"));
+pub(super) static COUNT_SUBSCRIPTIONS: Statement =
+    Statement::new(include_str!("../../sql/shared/count_subscriptions.sql"));
+pub(super) static SOURCES_TO_SUBSCRIBE: Statement =
+    Statement::new(include_str!("../../sql/shared/sources_to_subscribe.sql"));
+pub(super) static SUBSCRIPTIONS_TO_END: Statement =
+    Statement::new(include_str!("../../sql/shared/subscriptions_to_end.sql"));
+pub(super) static MOVE_SUBSCRIPTIONS: Statement =
+    Statement::new(include_str!("../../sql/shared/move_subscriptions.sql"));

@@ -6,24 +6,26 @@
 use std::borrow::Cow;
 
 use crate::model::{
-    FailureKind, FailureRun, FailureState, Hints, HostKey, LastFailure, Moved, PodcastId, PublishingHistory, Rest,
-    RestCause, Source, SourceId, SourceSettings, SourceState, SourceType, Timestamp, Validators,
+    FailureKind, FailureRun, FailureState, Hints, HostKey, HubOffer, LastFailure, Moved, PodcastId, PublishingHistory,
+    PushState, Rest, RestCause, Source, SourceId, SourceSettings, SourceState, SourceType, Timestamp, Validators,
 };
 
 use super::quarantine::SOURCES;
-use super::rows::{ColumnSpec, Columns, Value, required};
+use super::rows::{ColumnSpec, Columns, Value, required, storable};
 use super::{Result, StoreError};
 
 /// Values of `feed_disabled_by`.
 const BY_FAILURES: &str = "failures";
 const BY_PERSON: &str = "person";
+/// Between the hubs of a source. No URL contains it.
+const HUB_SEPARATOR: &str = "\n";
 
 /// Columns written by the store itself.
 pub(super) const IDENTITY: [ColumnSpec; 4] =
     [("id", "bigint"), ("version", "bigint"), ("created_at", "timestamptz"), ("updated_at", "timestamptz")];
 
 /// Columns of the settings.
-pub(super) const SETTINGS: [ColumnSpec; 12] = [
+pub(super) const SETTINGS: [ColumnSpec; 13] = [
     ("podcast_id", "bigint"),
     ("type", "text"),
     ("url", "text"),
@@ -36,10 +38,11 @@ pub(super) const SETTINGS: [ColumnSpec; 12] = [
     ("full_text", "text"),
     ("user_agent", "text"),
     ("proxy", "text"),
+    ("websub", "text"),
 ];
 
 /// Columns of the state.
-pub(super) const STATE: [ColumnSpec; 34] = [
+pub(super) const STATE: [ColumnSpec; 38] = [
     ("enabled", "boolean"),
     ("disabled_reason", "text"),
     ("first_polled_at", "timestamptz"),
@@ -74,6 +77,10 @@ pub(super) const STATE: [ColumnSpec; 34] = [
     ("last_gap_at", "timestamptz"),
     ("feed_title", "text"),
     ("publishing", "bytea"),
+    ("hubs", "text"),
+    ("hub_topic", "text"),
+    ("pushed_at", "timestamptz"),
+    ("push_streak", "bigint"),
 ];
 
 /// The values of [`SETTINGS`].
@@ -91,6 +98,7 @@ pub(super) fn settings_values(settings: &SourceSettings) -> [Value<'_>; SETTINGS
         Value::text(settings.full_text.map(Into::into)),
         Value::text(settings.user_agent.as_deref()),
         Value::Text(settings.proxy.as_ref().map(|proxy| Cow::Owned(proxy.to_string()))),
+        Value::text(settings.websub.map(Into::into)),
     ]
 }
 
@@ -106,6 +114,7 @@ pub(super) fn host_column(source_type: SourceType, url: &str) -> Cow<'static, st
 pub(super) fn state_values(state: &SourceState) -> [Value<'_>; STATE.len()] {
     let SourceState { hints, failures, .. } = state;
     let (last, moved) = (failures.last.as_ref(), state.moved.as_ref());
+    let offer = state.push.offer.as_ref();
     let (rest_reason, rest_by) = match state.rest.as_ref().map(|rest| &rest.cause) {
         None => (None, None),
         Some(RestCause::Failures(kind)) => (Some(kind.name()), Some(BY_FAILURES)),
@@ -147,6 +156,10 @@ pub(super) fn state_values(state: &SourceState) -> [Value<'_>; STATE.len()] {
         Value::Time(state.last_gap_at),
         Value::text(state.feed_title.as_deref()),
         Value::Bytes(Cow::Owned(state.publishing.to_bytes())),
+        Value::Text(offer.map(|offer| Cow::Owned(storable(&offer.hubs.join(HUB_SEPARATOR)).into_owned()))),
+        Value::text(offer.map(|offer| offer.topic.as_str())),
+        Value::Time(state.push.pushed_at),
+        Value::number(Some(state.push.streak)),
     ]
 }
 
@@ -185,6 +198,7 @@ fn read_columns(row: &mut impl Columns) -> Result<Source> {
             full_text: row.parsed()?,
             user_agent: row.text()?,
             proxy: row.parsed()?,
+            websub: row.parsed()?,
         },
         state: read_state(row)?,
     })
@@ -222,7 +236,19 @@ fn read_state(row: &mut impl Columns) -> Result<SourceState> {
         last_gap_at: row.time()?,
         feed_title: row.text()?,
         publishing: PublishingHistory::from_bytes(&row.bytes()?),
+        push: read_push(row)?,
     })
+}
+
+fn read_push(row: &mut impl Columns) -> Result<PushState> {
+    let (hubs, topic) = (row.text()?, row.text()?);
+    let offer = hubs.zip(topic).map(|(hubs, topic)| read_offer(&hubs, topic));
+    Ok(PushState { offer, pushed_at: row.time()?, streak: required(row.number()?)? })
+}
+
+/// The hubs as they are stored, with their topic.
+pub(super) fn read_offer(hubs: &str, topic: String) -> HubOffer {
+    HubOffer { hubs: hubs.split(HUB_SEPARATOR).map(str::to_owned).collect(), topic }
 }
 
 fn read_run(row: &mut impl Columns) -> Result<Option<FailureRun>> {

@@ -19,6 +19,7 @@ use super::poll_row::{NEW_POLL, POLL_HOUR, POLL_ID, POLL_PAGES};
 use super::post_row::{ADDED, CONTENT, POST_ID, RECORD, REVISION};
 use super::rows::{ColumnSpec, HOST, WEBHOOK};
 use super::source_row::{IDENTITY, SETTINGS, STATE};
+use super::subscription_row::SUBSCRIPTION;
 
 /// One file of `sql/`.
 pub(super) struct Statement {
@@ -113,6 +114,7 @@ fn group(name: &str) -> Option<Vec<ColumnSpec>> {
         "host_columns" => HOST.to_vec(),
         "webhook_columns" => WEBHOOK.to_vec(),
         "event_columns" => EVENT.to_vec(),
+        "subscription_columns" => SUBSCRIPTION.to_vec(),
         "poll_columns" => [POLL_ID.as_slice(), &NEW_POLL, &POLL_PAGES].concat(),
         "new_poll_columns" => NEW_POLL.to_vec(),
         "poll_hour_columns" => POLL_HOUR.to_vec(),

@@ -34,7 +34,7 @@ pub(super) fn replay(source: &Source, polls: &[Value], behaviour: SiteBehaviour,
         replayed.state = match record["msg"].as_str() {
             Some("source polled") => {
                 let answer = SourceAnswer::NotModified { validators: Default::default(), fresh_until: None };
-                after_success(&replayed.state, answer, now)
+                after_success(&replayed.state, answer, now, now)
             }
             _ => after_failure(&replayed, &report(record, behaviour), &policy, now).state,
         };

@@ -71,6 +71,7 @@ impl Plan {
 
     pub fn pipeline(&self) -> PipelineSettings {
         PipelineSettings {
+            websub: None,
             scheduler: SchedulerSettings { tick: Duration::from_secs(1), look_gap: Duration::from_millis(50) },
             fetch: FetchSettings { threads: Some(2), concurrency: 128 },
             // A thousand crashes within minutes are what the test is about.

@@ -85,6 +85,14 @@ impl Node {
         }
     }
 
+    /// Sets a section of its configuration, for its next start.
+    pub(super) fn configure(&self, section: &str, settings: Value) {
+        let path = self.directory.join("own.yaml");
+        let mut configuration: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        configuration[section] = settings;
+        fs::write(path, configuration.to_string()).unwrap();
+    }
+
     /// Starts the process and waits until its API answers.
     pub(super) async fn start(&self) {
         let before = self.count(records::API_READY);

@@ -33,6 +33,7 @@ mod store_health;
 mod store_refusals;
 mod webhooks;
 mod websites;
+mod websub;
 mod world;
 mod x;
 

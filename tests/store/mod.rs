@@ -31,6 +31,7 @@ mod state;
 mod to_poll;
 mod upkeep;
 mod webhooks;
+mod websub;
 
 pub(crate) use engine::Engine::{self, Postgres, Sqlite};
 pub(crate) use engine::{ENCRYPTION_KEY, TestStore, at, connect, minutes, run_postgres_tool, server};

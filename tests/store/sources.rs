@@ -25,6 +25,7 @@ async fn a_source_comes_back_as_it_was_added(#[values(Sqlite, Postgres)] engine:
         full_text: Some(FullText::WhenShort),
         user_agent: Some("reader/1.0 (+https://a.example)".into()),
         proxy: Some("socks5h://proxy.example:9050".parse().unwrap()),
+        websub: Some(feedwarden::model::PushUse::Off),
     };
     let source = store.add(NewSource { settings: settings.clone(), created_at: at(NOW) }).await;
     assert_eq!(source.settings, settings);

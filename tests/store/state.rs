@@ -2,8 +2,8 @@
 
 use super::*;
 use feedwarden::model::{
-    FailureClass, FailureKind, FailureRun, FailureState, Hints, LastFailure, LastSeen, Moved, PublishingCounts,
-    PublishingHistory, Rest, RestCause, SourceState, Timestamp, Validators,
+    FailureClass, FailureKind, FailureRun, FailureState, Hints, HubOffer, LastFailure, LastSeen, Moved,
+    PublishingCounts, PublishingHistory, PushState, Rest, RestCause, SourceState, Timestamp, Validators,
 };
 use feedwarden::store::Saved;
 use rstest::rstest;
@@ -69,6 +69,14 @@ fn full() -> SourceState {
             weekdays: [0, 1, 2, 3, 4, 5, u16::MAX],
             hours: [256; 24],
         })),
+        push: PushState {
+            offer: Some(HubOffer {
+                hubs: vec!["https://hub.example/".into(), "https://second.example/hub?a=b".into()],
+                topic: "https://a.example/feed".into(),
+            }),
+            pushed_at: Some(at(13)),
+            streak: 4,
+        },
     }
 }
 

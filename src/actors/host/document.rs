@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use slog::{Logger, error};
 
+use super::HostEntry;
 use super::permit::{PermitRequest, WaitEnd, wait_for_permit};
 use super::response::{HostResponse, record};
 use super::robots::{KnownRules, keep_rules, known_rules, refusal};
@@ -54,10 +55,21 @@ pub(in crate::actors) struct NoTurn {
     pub(in crate::actors) because: String,
 }
 
+impl HostTurn {
+    pub(in crate::actors) fn host_entry(&self) -> Option<Arc<HostEntry>> {
+        Some(self.permit.host_entry.clone())
+    }
+}
+
 impl DocumentFetcher {
     /// Waits for the turn of the first request of a task.
     pub(in crate::actors) async fn turn(&self, task: &Task) -> Result<HostTurn, NoTurn> {
         self.turn_at(self.host_of(task), task, false).await
+    }
+
+    /// Waits for the turn of a request that follows from another one.
+    pub(in crate::actors) async fn next_turn(&self, task: &Task) -> Result<HostTurn, NoTurn> {
+        self.turn_at(self.host_of(task), task, true).await
     }
 
     /// Makes all requests of a task, the first one at this turn: robots.txt where the type of the source obeys it, and
@@ -195,7 +207,12 @@ impl DocumentFetcher {
 
     /// Records the response and stores the state of the host (p28), then gives the permit back. Returns the time of the
     /// response.
-    async fn end(&self, turn: HostTurn, failure: Option<&FailureReport>, rate_limit: Option<RateLimit>) -> Timestamp {
+    pub(in crate::actors) async fn end(
+        &self,
+        turn: HostTurn,
+        failure: Option<&FailureReport>,
+        rate_limit: Option<RateLimit>,
+    ) -> Timestamp {
         let at = self.context.clock.now();
         let response = HostResponse { failure, rate_limit, failures: &FailureState::default(), at };
         let (state, held) = record(&turn.permit.host_entry, &response, &self.context, &self.log);

@@ -30,7 +30,7 @@ use crate::model::{FailureCause, FailureReport, HostKey, SourceId, Timestamp};
 use crate::rules::delay::delay;
 use crate::rules::shown_url::shown_url;
 use crate::rules::spread;
-pub(super) use document::{DocumentFetcher, NoTurn};
+pub(super) use document::{DocumentFetcher, HostTurn, NoTurn};
 use permit::is_spaced;
 pub(super) use permit::{PermitRequest, WaitEnd, wait_for_permit};
 pub(super) use request_log::RequestLog;

@@ -20,6 +20,7 @@ use crate::rules::budget::Demand;
 use crate::rules::change::relocate;
 use crate::rules::classify::classify;
 use crate::rules::events::of_source;
+use crate::rules::push;
 use crate::rules::shown_url::shown_url;
 use crate::store::{Saved, StoreError};
 
@@ -199,7 +200,9 @@ async fn try_write(
         let has_entries = result.entry_query(poll.source.id).is_some();
         let known = if has_entries { known.next().unwrap_or_default() } else { KnownEntries::default() };
         let ages_at = context.timeline.ages_at(poll.ended_at);
-        let times = PollTimes { ages_at, ended_at: poll.ended_at, request_time: poll.request_time };
+        let began_at = poll.in_flight.began_at().unwrap_or(poll.ended_at);
+        let (ended_at, request_time) = (poll.ended_at, poll.request_time);
+        let times = PollTimes { ages_at, began_at, ended_at, request_time };
         let (mut settlement, decision) = decide(&poll.source, result, &known, host_now(poll), &policy, times);
         if context.trials.contains(poll.source.id) {
             // A source on trial is not added yet.
@@ -275,6 +278,7 @@ async fn conclude(
             };
             record::record(context, log, &settled);
             stored.extend(StoredFailure::of(&poll, &decision));
+            note_push(context, &poll, &decision);
             let Decision { source, next, believed_url, .. } = decision;
             // The clock was set back while the poll was being written: the next poll is a time of the old clock.
             let is_ahead = source.updated_at > context.clock.now();
@@ -319,6 +323,18 @@ async fn conclude(
             finished.poll.source = *fresh;
             Some(finished)
         }
+    }
+}
+
+/// Tells the subscriptions at hubs what a poll of a feed with hubs found.
+fn note_push(context: &PipelineContext, poll: &Poll, decision: &Decision) {
+    let (before, after) = (&poll.source.state.push, &decision.source.state.push);
+    if before.offer != after.offer {
+        context.websub.wake();
+    }
+    if after.offer.is_some() && decision.counts.new > 0 && poll.source.state.first_polled_at.is_some() {
+        let began_at = poll.in_flight.began_at().unwrap_or(poll.ended_at);
+        context.websub.note_find(poll.source.id, push::is_followed(before, began_at));
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{
-    ClockStep, EntryCounts, EntryQuery, EventType, FailureReport, HostState, KnownEntries, NewEvent, PublishingHistory,
-    SettledPoll, Settlement, Source, SourceId, SourceState, Timestamp, Watermark,
+    ClockStep, EntryCounts, EntryQuery, EventType, FailureReport, FeedLinks, HostState, HubOffer, KnownEntries,
+    NewEvent, PublishingHistory, SettledPoll, Settlement, Source, SourceId, SourceState, Timestamp, Watermark,
 };
 use crate::rules::classify::Classified;
 use crate::rules::due::{NextPoll, next_poll};
@@ -15,7 +15,7 @@ use crate::rules::interval::after_gap;
 use crate::rules::publishing;
 use crate::rules::reading::{self, ReadingDecision};
 use crate::rules::success::{ReadAnswer, SourceAnswer, after_success};
-use crate::rules::{Policy, full_text, moved};
+use crate::rules::{Policy, full_text, moved, push};
 use crate::sources::kind;
 
 /// The most linked feeds that are kept for a page.
@@ -36,6 +36,8 @@ pub(super) enum PollResult {
 pub(super) struct PollTimes {
     /// What ages are judged by.
     pub(super) ages_at: Timestamp,
+    /// When its first request began.
+    pub(super) began_at: Timestamp,
     pub(super) ended_at: Timestamp,
     /// Duration of all its requests.
     pub(super) request_time: Duration,
@@ -111,7 +113,7 @@ pub(super) fn decide(
     policy: &Policy,
     times: PollTimes,
 ) -> (Settlement, Decision) {
-    let PollTimes { ages_at, ended_at, request_time } = times;
+    let PollTimes { ages_at, began_at, ended_at, request_time } = times;
     let mut entries = ReadingDecision::default();
     let mut pages = Vec::new();
     let (mut state, failure, believed_url) = match result {
@@ -143,6 +145,8 @@ pub(super) fn decide(
                         bodies_repeat: entries.bodies_repeat,
                         is_gap: entries.is_gap,
                         title: reading.title.clone(),
+                        has_new: entries.counts.new > 0,
+                        offer: offer_of(source, fetched, &reading.links).filter(|_| kind == Watermark::Published),
                     })
                 }
                 Answer::NotModified { validators, fresh_until } => {
@@ -159,7 +163,7 @@ pub(super) fn decide(
                 }
                 _ => publishing::after_no_change(source, ages_at),
             };
-            let state = after_success(&source.state, answer, ended_at);
+            let state = after_success(&source.state, answer, began_at, ended_at);
             let mut state = SourceState { publishing, ..state };
             let believed_url = follow_move(source, &mut state, &fetched.trace, policy, ended_at);
             (state, None, believed_url)
@@ -217,6 +221,14 @@ pub(super) fn decide(
     };
     let pages = pages_count;
     (settlement, Decision { source, next, failure, believed_url, counts, is_gap, is_publishing_lost, pages, poll })
+}
+
+/// The hubs that the feed names.
+fn offer_of(source: &Source, fetched: &Fetched, links: &FeedLinks) -> Option<HubOffer> {
+    let Trace { moved_to, hops, .. } = &fetched.trace;
+    let known_as = moved_to.as_ref().map_or(source.settings.url.as_str(), url::Url::as_str);
+    let answered = hops.last().map_or(known_as, |hop| hop.url.as_str());
+    push::offer(links, known_as, answered)
 }
 
 /// Notes the target of permanent redirects in the state; returns it once it is believed.

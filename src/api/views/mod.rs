@@ -20,6 +20,7 @@ mod sources;
 mod stream;
 mod tree;
 mod webhooks;
+mod websub;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,7 @@ pub use sources::{CreatedSource, LabelRename, NewSourceBody, SourceChanges, Sour
 pub use stream::{STREAM_END, StreamEnd};
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
 pub use webhooks::{RotationBody, WebhookBody, WebhookChanges, WebhookTest, WebhookView};
+pub use websub::SubscriptionView;
 
 /// Page of a list.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

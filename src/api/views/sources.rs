@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::input::nullable;
-use super::{AccessBody, PollAnswer};
+use super::{AccessBody, PollAnswer, SubscriptionView};
 use crate::model::{
-    Backlog, FailureClass, FailureKind, FullText, PodcastId, RestCause, Source, SourceAccess, SourceId, SourceType,
-    Timestamp,
+    Backlog, FailureClass, FailureKind, FullText, PodcastId, PushUse, RestCause, Source, SourceAccess, SourceId,
+    SourceType, Timestamp,
 };
 use crate::rules::shown_url::shown_url;
 use crate::service::{AddedSource, LabelPatch, NewSourceRequest, SourceDetails, SourcePatch};
@@ -51,6 +51,9 @@ pub struct SourceView {
     /// Proxy of requests for the source, or `none`; null uses the configured one.
     #[serde(default)]
     pub proxy: Option<String>,
+    /// Whether pushes of hubs (WebSub) are used: `on` or `off`; null is `on`.
+    #[serde(default)]
+    pub websub: Option<PushUse>,
     /// Labels of the source.
     pub labels: Vec<String>,
     /// Whether requests for the source carry a login or headers.
@@ -118,6 +121,21 @@ pub struct SourceView {
     pub entries_per_day: Option<f64>,
     /// Target of permanent redirects that has not become the source's URL yet.
     pub moved_to: Option<String>,
+    /// Hubs that the feed names (WebSub), in the order in which they are tried.
+    #[serde(default)]
+    pub hubs: Vec<String>,
+    /// Topic that is subscribed to at them.
+    #[serde(default)]
+    pub hub_topic: Option<String>,
+    /// Last verified push that no poll has followed.
+    #[serde(default)]
+    pub pushed_at: Option<Timestamp>,
+    /// Polls in a row that a push made due and that found something new; from three on, the interval stretches.
+    #[serde(default)]
+    pub push_streak: u32,
+    /// Subscription at a hub; only where a single source is asked for.
+    #[serde(default)]
+    pub subscription: Option<SubscriptionView>,
 }
 
 /// Source to add.
@@ -160,6 +178,9 @@ pub struct NewSourceBody {
     /// configured one. Its address has to be allowed, like that of a source.
     #[serde(default)]
     pub proxy: Option<String>,
+    /// Whether pushes of hubs (WebSub) are used: `on` or `off`; null is `on`.
+    #[serde(default)]
+    pub websub: Option<PushUse>,
     /// Labels, outermost folder first.
     #[serde(default)]
     pub labels: Vec<String>,
@@ -235,6 +256,10 @@ pub struct SourceChanges {
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub proxy: Option<Option<String>>,
+    /// Whether pushes of hubs (WebSub) are used: `on` or `off`; null is `on`.
+    #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<PushUse>")]
+    pub websub: Option<Option<PushUse>>,
     /// New labels, replacing all previous ones.
     pub labels: Option<Vec<String>>,
     /// Labels to add; a source has at most 16.
@@ -267,7 +292,8 @@ impl SourceView {
 
     /// The source as a caller sees it: with the credentials in its URLs, or without.
     pub(in crate::api) fn new(details: SourceDetails, sees_secrets: bool) -> SourceView {
-        let SourceDetails { source, status, host, labels, has_access, rest_until, entries_per_day } = details;
+        let SourceDetails { source, status, host, labels, has_access, rest_until, entries_per_day, subscription } =
+            details;
         let Source { settings, state, .. } = source;
         let url = if sees_secrets { settings.url } else { shown_url(&settings.url) };
         let (reason, by) = match state.rest.as_ref().map(|rest| &rest.cause) {
@@ -277,6 +303,9 @@ impl SourceView {
             Some(RestCause::Person(reason)) => (Some(reason.clone()), Some("person".to_owned())),
         };
         let last_polled = state.polled_at();
+        let offer = state.push.offer.as_ref();
+        let hubs = offer.map(|offer| offer.hubs.iter().map(|hub| shown_url(hub)).collect()).unwrap_or_default();
+        let hub_topic = offer.map(|offer| shown_url(&offer.topic));
         let last = state.failures.last;
         SourceView {
             id: source.id,
@@ -294,6 +323,7 @@ impl SourceView {
             full_text: settings.full_text,
             user_agent: settings.user_agent,
             proxy: settings.proxy.map(|proxy| proxy.to_string()),
+            websub: settings.websub,
             labels,
             has_access,
             host: host.map(|host| host.to_string()),
@@ -323,6 +353,11 @@ impl SourceView {
             gaps: state.gaps,
             last_gap_at: state.last_gap_at,
             entries_per_day,
+            hubs,
+            hub_topic,
+            pushed_at: state.push.pushed_at,
+            push_streak: state.push.streak,
+            subscription: subscription.map(SubscriptionView::from),
             moved_to: state.moved.map(|moved| if sees_secrets { moved.to } else { shown_url(&moved.to) }),
         }
     }
@@ -351,6 +386,7 @@ impl From<NewSourceBody> for NewSourceRequest {
             full_text: body.full_text,
             user_agent: body.user_agent,
             proxy: body.proxy,
+            websub: body.websub,
             labels: body.labels,
             access: body.access.map(SourceAccess::from),
         }
@@ -372,6 +408,7 @@ impl From<SourceChanges> for SourcePatch {
             full_text: changes.full_text,
             user_agent: changes.user_agent,
             proxy: changes.proxy,
+            websub: changes.websub,
             labels: LabelPatch {
                 set: changes.labels,
                 rename: changes.rename_label.map(|rename| (rename.from, rename.to)),

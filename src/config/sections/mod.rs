@@ -10,6 +10,7 @@ mod intervals;
 mod logging;
 mod pipeline;
 mod policy;
+mod websub;
 
 use std::path::Path;
 
@@ -42,6 +43,7 @@ pub(super) fn keys() -> impl Iterator<Item = &'static SchemaKey> {
         fleet::KEYS,
         logging::KEYS,
         api::KEYS,
+        websub::KEYS,
     ];
     fixed.into_iter().flatten().chain(policy::DERIVED_KEYS.iter())
 }

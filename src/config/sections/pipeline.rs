@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use super::super::effective::Effective;
 use super::super::kind::KeyKind;
+use super::super::problem::ConfigProblem;
 use super::super::schema::SchemaKey;
 use super::DAY_SECONDS;
+use super::websub::websub;
 use crate::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use crate::supervision::Intensity;
 
@@ -24,7 +26,7 @@ pub(super) const KEYS: &[SchemaKey] = &[
     SchemaKey::new("faults.rules", KeyKind::Faults, "rules of the injected faults"),
 ];
 
-pub(in crate::config) fn pipeline(values: &Effective) -> PipelineSettings {
+pub(in crate::config) fn pipeline(values: &Effective, problems: &mut Vec<ConfigProblem>) -> PipelineSettings {
     let milliseconds = |key| Duration::from_millis(values.count(key));
     PipelineSettings {
         scheduler: SchedulerSettings { tick: values.seconds("scheduler.tick-seconds"), ..SchedulerSettings::default() },
@@ -45,6 +47,7 @@ pub(in crate::config) fn pipeline(values: &Effective) -> PipelineSettings {
             limit: Some(values.count("faults.limit")).filter(|limit| *limit > 0),
             faults: values.faults("faults.rules").to_vec(),
         },
+        websub: websub(values, problems),
     }
 }
 

@@ -14,6 +14,7 @@ mod conversation;
 mod entry_page;
 mod entry_view;
 mod habits;
+pub mod hub;
 mod journal;
 mod listener;
 mod prose;

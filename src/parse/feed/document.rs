@@ -20,6 +20,7 @@ use super::link::{self, LinkBudget};
 use super::root::Prolog;
 use super::schedule::Schedule;
 use super::{Feed, FeedError, Format, Limits, Note, linked_feeds, wrapped};
+use crate::model::HubLinks;
 use crate::parse::namespace::NamespaceScope;
 use crate::parse::xml::{XmlToken, XmlTokens};
 use elements::AfterTag;
@@ -61,6 +62,7 @@ fn read_once(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, Fe
         outer_bases: usize::from(base.is_some()),
         link_budget: LinkBudget::new(text.len()),
         next_archive: None,
+        hub_links: HubLinks::default(),
         is_channel_closed: false,
         is_junk_skipped: !text.starts_with('<'),
         is_cut_in_section: false,
@@ -135,6 +137,7 @@ struct DocumentParser<'a, 'l> {
     entries: usize,
     link_budget: LinkBudget,
     next_archive: Option<Box<str>>,
+    hub_links: HubLinks,
     is_channel_closed: bool,
     is_junk_skipped: bool,
     /// True if the document ends inside a CDATA section.
@@ -162,6 +165,7 @@ impl<'a> DocumentParser<'a, '_> {
         feed.title = channel.title;
         feed.link = channel.url;
         feed.next_archive = self.next_archive.filter(|url| link::looks_absolute(url));
+        feed.hub_links = self.hub_links;
         feed.update_period_minutes = self.schedule.update_period_minutes();
         feed.skip_hours = self.schedule.skip_hours;
         feed.skip_days = self.schedule.skip_days;

@@ -15,7 +15,8 @@ use super::details::{self, Details, EntryEnclosure, Inherited};
 use super::link::{self, LinkBudget};
 use super::{Entry, Feed, FeedError, Format, Limits, Note, Text, TextKind};
 use crate::parse::date;
-use loose::{LooseAttachments, LooseAuthors, LooseText, LooseTexts};
+use crate::parse::link_header::add_hub;
+use loose::{LooseAttachments, LooseAuthors, LooseHubs, LooseText, LooseTexts};
 
 /// The reader of JSON quotes what it did not expect, however long that is.
 const REASON_CHARS_MAX: usize = 200;
@@ -130,6 +131,18 @@ impl<'de> Visitor<'de> for RootVisitor<'_, '_> {
                 "next_url" => {
                     let url = gathered.links.absolute(map.next_value()?);
                     gathered.feed.next_archive = url.filter(|url| link::looks_absolute(url));
+                }
+                "feed_url" => {
+                    let url = gathered.links.absolute(map.next_value()?);
+                    gathered.feed.hub_links.own = url.filter(|url| link::looks_absolute(url)).map(String::from);
+                }
+                "hubs" => {
+                    for hub in map.next_value::<LooseHubs>()?.0 {
+                        let url = gathered.links.absolute(LooseText(Some(hub)));
+                        if let Some(url) = url.filter(|url| link::looks_absolute(url)) {
+                            add_hub(&mut gathered.feed.hub_links.hubs, &url);
+                        }
+                    }
                 }
                 "language" => gathered.feed.language = language(map.next_value()?),
                 "author" | "authors" => {

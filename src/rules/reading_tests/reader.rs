@@ -151,7 +151,7 @@ impl ReadSource {
             is_gap: decision.is_gap,
             ..ReadAnswer::default()
         };
-        self.source.state = after_success(&self.source.state, SourceAnswer::Read(answer), now);
+        self.source.state = after_success(&self.source.state, SourceAnswer::Read(answer), now, now);
     }
 
     pub(super) fn bodies(&self) -> Vec<String> {

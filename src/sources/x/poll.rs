@@ -8,7 +8,9 @@ use tokio::time::Instant;
 
 use crate::fetch::{Answer, Document, Fetched, Learned, Reading, Task, Trace, post};
 use crate::http::{Client, Content, Failure, Headers, Reply, Request};
-use crate::model::{FailureCause, FailureReport, Hints, LastSeen, NewPost, PostContent, SourceSettings, Validators};
+use crate::model::{
+    FailureCause, FailureReport, FeedLinks, Hints, LastSeen, NewPost, PostContent, SourceSettings, Validators,
+};
 use crate::parse::text;
 use crate::parse::x_api::{self, TimelinePage, XPost};
 
@@ -110,6 +112,7 @@ impl XPoll<'_> {
             entries: posts.into_iter().filter(|post| post.is_own).map(|post| found(&self.name, post)).collect(),
             blank: 0,
             title: None,
+            links: FeedLinks::default(),
             document: Document::Account { what: "an X account", name: self.name.clone(), id, pages, is_cut },
         })
     }

@@ -72,6 +72,7 @@ impl DaemonStore for PostgresStore {
         execute(&transaction, &MOVE_HOST_WAITS, &[&step.from, &step.to, &except, &shards]).await?;
         if is_common {
             execute(&transaction, &sql::MOVE_WEBHOOK_RETRIES, &[&step.from, &step.to]).await?;
+            execute(&transaction, &sql::MOVE_SUBSCRIPTIONS, &[&step.from, &step.to]).await?;
         }
         execute(&transaction, &MOVE_FULL_TEXTS, &[&step.from, &step.to, &shards]).await?;
         if let Some(MovedPolls { since, until, drops_validators }) = polls {

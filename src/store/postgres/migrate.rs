@@ -101,6 +101,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "publishing",
         sql: include_str!("../../../sql/postgres/migrations/0026_publishing.sql"),
     },
+    Migration { version: 27, name: "websub", sql: include_str!("../../../sql/postgres/migrations/0027_websub.sql") },
 ];
 
 /// Advisory lock for nodes that start together; a migration may exceed the time limits of statements and locks.

@@ -24,6 +24,7 @@ mod sources;
 mod users;
 mod values;
 mod webhooks;
+mod websub;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;

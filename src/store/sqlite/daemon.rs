@@ -64,6 +64,7 @@ impl DaemonStore for SqliteStore {
                 let transaction = connection.transaction().map_err(error)?;
                 execute(&transaction, &MOVE_HOST_WAITS, params![step.from, step.to, except])?;
                 execute(&transaction, &sql::MOVE_WEBHOOK_RETRIES, [step.from, step.to])?;
+                execute(&transaction, &sql::MOVE_SUBSCRIPTIONS, [step.from, step.to])?;
                 execute(&transaction, &MOVE_FULL_TEXTS, [step.from, step.to])?;
                 if let Some(MovedPolls { since, until, drops_validators }) = polls {
                     let row = params![step.from, step.to, since, until, drops_validators];

@@ -98,6 +98,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "publishing",
         sql: include_str!("../../../sql/sqlite/migrations/0026_publishing.sql"),
     },
+    Migration { version: 27, name: "websub", sql: include_str!("../../../sql/sqlite/migrations/0027_websub.sql") },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

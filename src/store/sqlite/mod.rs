@@ -26,6 +26,7 @@ mod upkeep;
 mod users;
 mod values;
 mod webhooks;
+mod websub;
 
 use std::path::PathBuf;
 use std::sync::Arc;

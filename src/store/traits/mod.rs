@@ -6,6 +6,7 @@ mod fleet;
 mod people;
 mod posts;
 mod sources;
+mod websub;
 
 pub use daemon::{AuditStore, DaemonStore, SecretStore};
 pub use events::EventStore;
@@ -13,3 +14,4 @@ pub use fleet::{FleetNews, FleetStore};
 pub use people::{UserStore, WebhookStore};
 pub use posts::{ArticleStore, FullTextStore, PostStore};
 pub use sources::{HostStore, LabelStore, PollStore, SourceAccessStore, SourceStore};
+pub use websub::WebSubStore;

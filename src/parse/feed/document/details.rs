@@ -8,6 +8,7 @@ use crate::parse::feed::attributes::{FeedAttributes, decoded};
 use crate::parse::feed::details::{self, EntryEnclosure, MediaClass};
 use crate::parse::feed::element::{Element, Field, FieldSlot};
 use crate::parse::feed::link;
+use crate::parse::link_header::add_hub;
 use crate::parse::namespace::Namespace;
 
 /// How good each source of an entry's image is (less is better).
@@ -112,6 +113,13 @@ impl DocumentParser<'_, '_> {
         if self.entry.is_none() {
             if attributes.is_relation("prev-archive") && self.next_archive.is_none() {
                 self.next_archive = self.absolute(&decoded(href));
+            } else if attributes.is_relation("hub") {
+                if let Some(hub) = self.absolute(&decoded(href)).filter(|url| link::looks_absolute(url)) {
+                    add_hub(&mut self.hub_links.hubs, &hub);
+                }
+            } else if attributes.is_relation("self") && self.hub_links.own.is_none() {
+                let own = self.absolute(&decoded(href));
+                self.hub_links.own = own.filter(|url| link::looks_absolute(url)).map(String::from);
             }
         } else if attributes.is_relation("enclosure") {
             self.take_enclosure(attributes);

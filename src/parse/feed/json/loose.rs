@@ -90,6 +90,17 @@ impl<'de> Deserialize<'de> for LooseAuthors {
     }
 }
 
+/// URLs of hubs that speak WebSub: a list of objects, or one object.
+#[derive(Debug)]
+pub(super) struct LooseHubs(pub(super) Vec<Box<str>>);
+
+impl<'de> Deserialize<'de> for LooseHubs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LooseHubs, D::Error> {
+        let hubs: LooseList<LooseHub> = LooseList::deserialize(deserializer)?;
+        Ok(LooseHubs(hubs.0.into_iter().map(|hub| hub.0).collect()))
+    }
+}
+
 /// Files: a list of objects, or one object.
 #[derive(Debug)]
 pub(super) struct LooseAttachments(pub(super) Vec<LooseAttachment>);
@@ -155,6 +166,28 @@ impl ListElement for LooseAuthor {
             }
         }
         Ok(Some(LooseAuthor(name.map(Arc::from))))
+    }
+}
+
+#[derive(Debug)]
+struct LooseHub(Box<str>);
+
+impl ListElement for LooseHub {
+    fn from_text(_: Box<str>) -> Option<LooseHub> {
+        None
+    }
+
+    fn from_object<'de, A: MapAccess<'de>>(mut map: A) -> Result<Option<LooseHub>, A::Error> {
+        let (mut kind, mut url) = (None, None);
+        while let Some(key) = map.next_key::<Box<str>>()? {
+            match &*key {
+                "type" => kind = map.next_value::<LooseText>()?.0,
+                "url" => url = map.next_value::<LooseText>()?.0,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        let is_websub = kind.is_none_or(|kind| ["websub", "pubsubhubbub"].contains(&&*kind.to_ascii_lowercase()));
+        Ok(url.filter(|_| is_websub).map(LooseHub))
     }
 }
 

@@ -1,0 +1,3 @@
+SELECT state, count(*)
+FROM websub_subscriptions
+GROUP BY state

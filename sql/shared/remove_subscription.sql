@@ -1,0 +1,2 @@
+DELETE FROM websub_subscriptions
+WHERE token = $1

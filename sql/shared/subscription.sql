@@ -1,0 +1,3 @@
+SELECT {subscription_columns}
+FROM websub_subscriptions
+WHERE token = $1
