@@ -5,6 +5,7 @@ mod access;
 mod audit;
 mod canonical_urls;
 mod client;
+mod events;
 mod explain;
 mod feeds;
 mod forced;

@@ -18,14 +18,18 @@ use crate::pipeline::run;
 use crate::store::Engine::{self, Postgres, Sqlite};
 use crate::store::post;
 
-/// A stream of posts with a client.
-struct Tail(BufReader<UnixStream>);
+/// A stream with a client.
+pub(super) struct Tail(BufReader<UnixStream>);
 
 impl Tail {
     async fn open(api: &ApiWorld, query: &str, last: Option<&str>) -> Tail {
+        Tail::open_at(api, &format!("/posts/stream{query}"), last).await
+    }
+
+    pub(super) async fn open_at(api: &ApiWorld, path: &str, last: Option<&str>) -> Tail {
         let mut stream = api.socket().await;
         let headers: Vec<_> = last.into_iter().map(|last| ("Last-Event-ID", last)).collect();
-        send(&mut stream, "GET", &format!("/api/v1/posts/stream{query}"), &headers, b"").await;
+        send(&mut stream, "GET", &format!("/api/v1{path}"), &headers, b"").await;
         let mut reader = BufReader::new(stream);
         let head = read_head(&mut reader).await;
         assert!(head.contains("200 OK") && head.contains("text/event-stream"), "{head}");
@@ -35,7 +39,7 @@ impl Tail {
         tail
     }
 
-    async fn line(&mut self, start: &str) -> String {
+    pub(super) async fn line(&mut self, start: &str) -> String {
         let reading = async {
             loop {
                 let mut line = String::new();

@@ -4,6 +4,7 @@ mod access;
 mod audit;
 mod daemon;
 mod errors;
+mod events;
 mod lists;
 mod new_sources;
 mod people;

@@ -168,6 +168,41 @@ fn a_silent_source_has_one_event(#[values(Sqlite, Postgres)] engine: Engine) {
 }
 
 #[rstest]
+fn a_daemon_that_stops_to_be_ready_has_one_event_each_time(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[SiteBehaviour::Broken(500)]).await;
+        world.policy.breaker.after = 1000;
+        let id = world.start_and_poll_all().await[0];
+        let watch = actix_rt::spawn(world.service().watch_readiness());
+        let mut told = 0;
+        for _ in 0..2 {
+            // No poll succeeds for a day.
+            world.poll_again(id).await;
+            world.advance(hours(24));
+            for _ in 0..4 {
+                world.breathe().await;
+                world.advance(Duration::from_secs(20));
+            }
+            told += 1;
+            let not_ready = async || {
+                let events = world.other_events().await;
+                events.into_iter().filter(|event| event.event_type == EventType::DaemonNotReady).collect::<Vec<_>>()
+            };
+            world.until("an event", async || not_ready().await.len() == told).await;
+            let reason = not_ready().await.pop().unwrap().reason.unwrap();
+            assert!(reason.contains("no poll has succeeded since"), "{reason}");
+            world.web.set_behaviour(0, SiteBehaviour::Healthy).unwrap();
+            world.poll_again(id).await;
+            world.advance(Duration::from_secs(20));
+            world.breathe().await;
+            world.web.set_behaviour(0, SiteBehaviour::Broken(500)).unwrap();
+        }
+        watch.abort();
+        world.stop().await;
+    });
+}
+
+#[rstest]
 fn events_are_delivered_one_by_one_signed_and_in_order(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
