@@ -8,6 +8,7 @@
 //! - [`parse`] — parsers for feeds, pages, robots.txt and X responses.
 //! - [`http`] — one vetted, bounded, conditional request.
 //! - [`fetch`] — requests for documents and robots.txt, deliveries to webhooks.
+//! - [`sinks`] — receivers of events beside webhooks: files and brokers.
 //! - [`sources`] — the source types, one file each.
 //! - [`opml`] — lists of sources of other feed readers.
 //! - [`store`] — the database, SQLite or PostgreSQL.
@@ -38,6 +39,7 @@ pub mod opml;
 pub mod parse;
 pub mod rules;
 pub mod service;
+pub mod sinks;
 pub mod sources;
 pub mod store;
 pub mod supervision;

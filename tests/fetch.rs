@@ -11,6 +11,7 @@ use feedwarden::model::{
     DeliveryFormat, FailureCause, SigningSecrets, SourceAccess, SourceSettings, SourceType, Timestamp, Validators,
     WebhookId, WebhookTarget,
 };
+use feedwarden::sinks::SinkSettings;
 use feedwarden::sources::{self, TypeSettings};
 
 use crate::http::server::{Act, Server, answer, answers, ok};
@@ -150,7 +151,11 @@ async fn p21_a_task_that_is_handed_redirects_still_ends_at_a_loop() {
 #[tokio::test]
 async fn a_webhook_at_a_private_address_is_not_asked_unless_it_is_allowed() {
     let deliver = async |settings: HttpSettings, url: String| {
-        let transports = Transports::new(Client::new(settings, || NOW).unwrap(), Arc::new(HeldClock::at(NOW)));
+        let transports = Transports::new(
+            Client::new(settings, || NOW).unwrap(),
+            SinkSettings::default(),
+            Arc::new(HeldClock::at(NOW)),
+        );
         let secrets = SigningSecrets { current: "a secret to sign with".into(), previous: None };
         let target = WebhookTarget { url, secrets, format: DeliveryFormat::Classic, enabled: true };
         let batch = Batch {

@@ -27,6 +27,7 @@ mod pipeline;
 mod requirements;
 mod robots;
 mod simulated_web;
+mod sinks;
 mod store;
 mod supervision;
 mod telemetry;

@@ -31,6 +31,7 @@ use crate::model::{
 };
 use crate::rules::Policy;
 use crate::rules::stored_times::correct_host;
+use crate::sinks::SinkSettings;
 use crate::sources::{TypeSettings, host_shard, kind};
 use crate::store::{Store, StoreError};
 use crate::supervision::{RootHandle, Tree};
@@ -185,6 +186,10 @@ impl PipelineHandle {
             Ok(sent) => sent.map_err(|report| report.error),
             Err(_) => Err("there was no time for it; try again a little later".to_owned()),
         }
+    }
+
+    pub fn sinks(&self) -> &SinkSettings {
+        &self.context.settings.sinks
     }
 
     pub fn statistics(&self) -> Arc<Statistics> {

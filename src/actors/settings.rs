@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::FaultSettings;
+use crate::sinks::SinkSettings;
 use crate::supervision::Intensity;
 
 /// Settings of the pipeline, apart from the rules.
@@ -18,6 +19,8 @@ pub struct PipelineSettings {
     pub faults: FaultSettings,
     /// None if hubs cannot reach this program.
     pub websub: Option<WebSubSettings>,
+    /// Where events go that are not sent to webhooks.
+    pub sinks: SinkSettings,
 }
 
 /// Where hubs push to (WebSub).

@@ -67,7 +67,8 @@ impl Pipeline {
         let hosts = Group::new(HOSTS, GroupSettings { intensity, ..GroupSettings::default() });
 
         let fetcher = parts.fetcher.clone();
-        let transports = Transports::new(parts.fetcher.client().clone(), parts.clock.clone());
+        let transports =
+            Transports::new(parts.fetcher.client().clone(), parts.settings.sinks.clone(), parts.clock.clone());
         let probe_fetcher = parts.fetcher.clone();
         let document_fetcher = parts.fetcher.clone();
         let addresses = Addresses {

@@ -46,13 +46,15 @@ pub(super) struct Caller {
     pub(super) sees_secrets: bool,
     /// Whether names and addresses of callers may be shown.
     pub(super) sees_callers: bool,
+    /// Whether the request came through the admin socket: from the operator, and not from a holder of a token.
+    pub(super) is_operator: bool,
 }
 
 impl Caller {
     /// A client that may change things sees everything.
     fn with_scope(scope: TokenScope) -> Caller {
         let can_write = scope == TokenScope::Write;
-        Caller { sees_secrets: can_write, sees_callers: can_write }
+        Caller { sees_secrets: can_write, sees_callers: can_write, is_operator: false }
     }
 }
 
@@ -179,12 +181,14 @@ fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
         Some(Peer::Socket { uid: Some(uid) }) if uid == 0 || uid == rustix::process::geteuid().as_raw() => {
             // Another node has authorized its caller, who may be allowed to see less.
             let is_for_reader = request.headers().get(FORWARDED).is_some_and(|sees| sees == "read");
+            let is_forwarded = request.headers().contains_key(FORWARDED);
             let forwarded = request.headers().get(FORWARDED).and(forwarded_actor(request.headers()));
             let identity = forwarded.map_or(Identity::Uid(uid), Identity::Forwarded);
             let who = Some(identity.actor().who);
             request.extensions_mut().insert(Browser { who, can_write: !is_for_reader, ..Browser::stranger() });
             request.extensions_mut().insert(identity);
-            Ok(Caller::with_scope(if is_for_reader { TokenScope::Read } else { TokenScope::Write }))
+            let scope = if is_for_reader { TokenScope::Read } else { TokenScope::Write };
+            Ok(Caller { is_operator: !is_forwarded, ..Caller::with_scope(scope) })
         }
         Some(Peer::Tcp { address: Some(peer) }) => {
             let rules = api.access_rules.rules();

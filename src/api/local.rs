@@ -135,7 +135,11 @@ impl LocalApi {
             request.extensions_mut().insert(identity.clone());
         }
         // Pages show no credentials, whoever looks at them.
-        request.extensions_mut().insert(Caller { sees_secrets: false, sees_callers: self.browser.can_write });
+        request.extensions_mut().insert(Caller {
+            sees_secrets: false,
+            sees_callers: self.browser.can_write,
+            is_operator: false,
+        });
         let handle = self.handlers.0.get_or_try_init(|| handlers(self.api.clone())).await;
         let handle = handle.map_err(|()| internal("the handlers cannot be made".to_owned()))?;
         Ok(match handle(request).await {

@@ -132,7 +132,8 @@ pub(super) enum DaemonCommand {
     /// and websites need neither.
     #[command(display_order = 901)]
     Podcast(RemoteCommands<PodcastCommand>),
-    /// Add, list, change, test and remove webhooks for events
+    /// Add, list, change, test and remove webhooks and sinks (files, Redis, NATS, AMQP) for events
+    #[command(visible_alias = "sink")]
     Webhook(RemoteCommands<WebhookCommand>),
     /// Import sources from OPML; folders become labels
     Import(RemoteCommand<ImportArguments>),

@@ -1,12 +1,13 @@
 //! Delivers events to other programs: messages, formats and transports.
 //!
-//! Uses `model`, `parse`, `http` and `clock`. A transport sends messages to one kind of receiver, chosen by the scheme of
+//! Uses `model`, `parse`, `http`, `sinks` and `clock`. A transport sends messages to one kind of receiver, chosen by the scheme of
 //! the receiver's URL. When it sends, what it sends and what follows from a failure is decided by `actors/deliveries`.
 
 mod chat;
 mod message;
 mod post;
 mod signature;
+mod sink;
 mod webhook;
 
 use std::collections::HashMap;
@@ -18,10 +19,12 @@ use async_trait::async_trait;
 use crate::clock::Clock;
 use crate::http::Client;
 use crate::model::{FailureCause, FailureReport, PostSource, SourceId, StreamEvent, WebhookId, WebhookTarget};
+use crate::sinks::{SinkSettings, is_sink};
 
 pub use message::{EventData, EventMessage};
 pub use post::SentPost;
 pub use signature::{STANDARD_PREFIX, new_standard_secret, standard_key};
+use sink::SinkTransport;
 use webhook::WebhookTransport;
 
 /// Events for one receiver, in order.
@@ -71,11 +74,13 @@ pub trait DeliveryTransport: Send + Sync {
 #[derive(Clone)]
 pub struct Transports {
     webhooks: Arc<dyn DeliveryTransport>,
+    sinks: Arc<dyn DeliveryTransport>,
 }
 
 impl Transports {
-    pub fn new(client: Client, clock: Arc<dyn Clock>) -> Transports {
-        Transports { webhooks: Arc::new(WebhookTransport::new(client, clock)) }
+    pub fn new(client: Client, sinks: SinkSettings, clock: Arc<dyn Clock>) -> Transports {
+        let sinks = Arc::new(SinkTransport::new(sinks, clock.clone()));
+        Transports { webhooks: Arc::new(WebhookTransport::new(client, clock)), sinks }
     }
 
     /// Delivers by the transport of the receiver's URL.
@@ -83,6 +88,7 @@ impl Transports {
         let scheme = target.url.split_once(':').map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
         let transport = match scheme.as_str() {
             "http" | "https" => &self.webhooks,
+            _ if is_sink(&target.url) => &self.sinks,
             _ => {
                 let error = format!("no transport for URLs that begin with {scheme}:");
                 let failure = FailureReport { cause: FailureCause::Internal, error, retry_after: None };

@@ -127,6 +127,7 @@ impl DemoSettings {
                 ..Intensity::default()
             },
             faults: self.faults(),
+            ..PipelineSettings::default()
         }
     }
 

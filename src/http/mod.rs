@@ -40,6 +40,7 @@ pub use memory::{MemoryShare, MemoryUse};
 pub use outgoing::header_problem;
 pub use pending_redirect::PendingRedirect;
 pub use reply::{Content, Failure, Headers, Hop, Redirect, Reply};
+pub(crate) use request::percent_decoded;
 pub use request::{Credentials, Method, Request};
 pub use resolve::{Resolve, ResolveError, ResolverNotice, SystemResolver};
 pub use resolver_files::ResolverSettings;

@@ -194,7 +194,7 @@ fn basic(name: &[u8], password: &[u8]) -> String {
 }
 
 /// Credentials need not be UTF-8 once decoded, so this stays with bytes.
-pub(super) fn percent_decoded(text: &str) -> Vec<u8> {
+pub(crate) fn percent_decoded(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut index = 0;

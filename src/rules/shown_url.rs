@@ -24,6 +24,10 @@ pub fn shown_url(url: &str) -> String {
 /// the origin is shown.
 pub fn shown_webhook_url(url: &str) -> String {
     let Ok(parsed) = Url::parse(url) else { return MASK.to_owned() };
+    if !matches!(parsed.scheme(), "http" | "https") {
+        // Of a file or a broker: nothing but the login is secret.
+        return url_without_login(url);
+    }
     let Some(host) = parsed.host_str() else { return MASK.to_owned() };
     let port = parsed.port().map(|port| format!(":{port}")).unwrap_or_default();
     let is_bare = parsed.path() == "/" && parsed.query().is_none() && parsed.fragment().is_none();

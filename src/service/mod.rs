@@ -25,6 +25,7 @@ mod posts;
 mod quarantine;
 mod queries;
 mod readiness;
+mod sinks;
 mod sort_cache;
 mod sorted_sources;
 mod source_settings;

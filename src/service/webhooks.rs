@@ -1,4 +1,4 @@
-//! Webhooks: where events are sent to.
+//! Webhooks and sinks: where events are sent to.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::audit::{HIDDEN_CHANGE, of_webhook, webhook_fields};
+use super::sinks::check_kind;
 use super::{Result, Service, ServiceError};
 use crate::actors::WEBHOOKS_MAX;
 use crate::delivery::{new_standard_secret, standard_key};
@@ -15,6 +16,7 @@ use crate::model::{
     WebhookChange, WebhookId,
 };
 use crate::rules::shown_url::shown_webhook_url;
+use crate::sinks::is_sink;
 use crate::store::PageBounds;
 
 const URL_BYTES_MAX: usize = 4096;
@@ -75,11 +77,17 @@ impl Service {
         let label = request.label.as_deref().map(valid_label).transpose()?;
         let format = request.format.unwrap_or(DeliveryFormat::Standard);
         let event_types = valid_types(format, request.event_types)?;
-        let (secret, generated) = valid_secret(request.secret, format)?;
+        let (url, secret, generated) = if is_sink(&request.url) {
+            let (url, secret) = self.valid_sink(&request.url, request.secret, format)?;
+            (url, secret.unwrap_or_default(), None)
+        } else {
+            let (secret, generated) = valid_secret(request.secret, format)?;
+            (request.url, secret, generated)
+        };
         if self.store.list_webhooks(None, WEBHOOKS_MAX).await?.len() >= WEBHOOKS_MAX as usize {
             return Err(ServiceError::Refused(format!("there are {WEBHOOKS_MAX} webhooks already")));
         }
-        let new = NewWebhook { url: request.url, secret, label, format, event_types, created_at: self.now() };
+        let new = NewWebhook { url, secret, label, format, event_types, created_at: self.now() };
         let change = AuditedChange::new("webhook.add", "webhook", None)
             .named(&shown_webhook_url(&new.url))
             .after("label", new.label.as_deref())
@@ -94,28 +102,42 @@ impl Service {
         patch.url.as_deref().map(check_url).transpose()?;
         let label = patch.label.map(|label| label.as_deref().map(valid_label).transpose()).transpose()?;
         let webhook = self.webhook(id).await?;
+        patch.url.as_deref().map(|url| check_kind(&webhook.url, url)).transpose()?;
         let format = patch.format.unwrap_or(webhook.format);
         let types = patch.event_types.unwrap_or_else(|| webhook.event_types.clone());
         let types = valid_types(format, types)?;
         let event_types = (types != webhook.event_types).then_some(types);
-        // A signature by the specification needs a secret of its form.
-        let needs_secret = format.has_standard_signature() && !webhook.format.has_standard_signature();
-        let secret = match (patch.secret, needs_secret) {
-            (None, true) => Some(None),
-            (given, _) => given,
+        let (url, secret, generated) = if is_sink(&webhook.url) {
+            // A null secret removes the password.
+            let removes = matches!(patch.secret, Some(None));
+            let url = patch.url.as_deref().unwrap_or(&webhook.url);
+            let (url, secret) = self.valid_sink(url, patch.secret.flatten(), format)?;
+            let secret = secret.or_else(|| removes.then(SecretString::default));
+            (patch.url.map(|_| url), secret, None)
+        } else {
+            // A signature by the specification needs a secret of its form.
+            let needs_secret = format.has_standard_signature() && !webhook.format.has_standard_signature();
+            let secret = match (patch.secret, needs_secret) {
+                (None, true) => Some(None),
+                (given, _) => given,
+            };
+            let (secret, generated) = secret.map(|secret| valid_secret(secret, format)).transpose()?.unzip();
+            (patch.url, secret, generated.flatten())
         };
-        let (secret, generated) = secret.map(|secret| valid_secret(secret, format)).transpose()?.unzip();
         let secret = secret.map(SecretChange::Replace);
-        let change = WebhookChange { url: patch.url, label, secret, format: patch.format, event_types };
+        let change = WebhookChange { url, label, secret, format: patch.format, event_types };
         let record = edit(&webhook, &change);
         let is_found = self.audited(record, async |store| store.change_webhook(id, change).await).await?;
-        Ok((self.found(id, is_found).await?, generated.flatten()))
+        Ok((self.found(id, is_found).await?, generated))
     }
 
     /// Gives a webhook a second secret: both sign until [`Service::end_rotation`]. Returns the new one if it was
     /// generated.
     pub async fn rotate_secret(&self, id: WebhookId, secret: Option<String>) -> Result<(Webhook, Option<String>)> {
         let webhook = self.webhook(id).await?;
+        if is_sink(&webhook.url) {
+            return Err(ServiceError::Refused("nothing signs what is sent to a file or a broker".to_owned()));
+        }
         if !webhook.format.has_standard_signature() {
             return Err(ServiceError::Refused(format!(
                 "the format {} has one signature; only standard and cloudevents have two during a rotation",
@@ -234,8 +256,11 @@ fn edit(webhook: &Webhook, change: &WebhookChange) -> AuditedChange {
 
 fn check_url(url: &str) -> Result<()> {
     let is_web = Url::parse(url).is_ok_and(|url| ["http", "https"].contains(&url.scheme()));
-    if !is_web || url.len() > URL_BYTES_MAX {
-        let detail = format!("write a URL that begins with https:// or http:// and has at most {URL_BYTES_MAX} bytes");
+    if !(is_web || is_sink(url)) || url.len() > URL_BYTES_MAX {
+        let detail = format!(
+            "write a URL that begins with https:, http:, or for sinks with file:, redis:, rediss:, nats:, tls:, amqp: or \
+             amqps:, and has at most {URL_BYTES_MAX} bytes"
+        );
         return Err(ServiceError::invalid("url", detail));
     }
     Ok(())

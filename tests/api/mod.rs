@@ -21,6 +21,7 @@ mod problems;
 mod process;
 mod proxies;
 mod secrets;
+mod sinks;
 mod source_rests;
 mod source_updates;
 mod sources;

@@ -87,6 +87,7 @@ impl Plan {
                 limit: Some(self.faults_max),
                 faults: self.faults.iter().map(|fault| fault.parse().unwrap()).collect(),
             },
+            ..PipelineSettings::default()
         }
     }
 

@@ -28,6 +28,7 @@ mod rate_limits;
 mod records;
 mod redirects;
 mod robots;
+mod sinks;
 mod store_faults;
 mod store_health;
 mod store_refusals;

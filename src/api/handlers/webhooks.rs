@@ -15,6 +15,7 @@ use super::super::{Api, BASE};
 use super::HandlerResult;
 use crate::model::{Webhook, WebhookId};
 use crate::service::{NewWebhookRequest, WebhookPatch};
+use crate::sinks::is_sink;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
@@ -24,6 +25,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::new(Method::POST, "/webhooks", "Add a webhook for events", create)
             .body::<WebhookBody>()
             .answers::<WebhookView>(201, "Webhook added; a generated secret is shown only here")
+            .refuses(403, "A sink, not through the admin socket")
             .refuses(409, "Too many webhooks"),
         Endpoint::new(Method::GET, "/webhooks/{id}", "Get a webhook", one)
             .answers::<WebhookView>(200, "Webhook with its current state")
@@ -31,6 +33,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::new(Method::PATCH, "/webhooks/{id}", "Change a webhook and retry it", update)
             .body::<WebhookChanges>()
             .answers::<WebhookView>(200, "Webhook after the change; a generated secret is shown only here")
+            .refuses(403, "URL of a sink, not through the admin socket")
             .refuses(404, "No such webhook"),
         Endpoint::new(Method::DELETE, "/webhooks/{id}", "Remove a webhook", remove)
             .answers_nothing("Webhook removed")
@@ -86,6 +89,7 @@ async fn create(
     caller: Caller,
     JsonBody(body): JsonBody<WebhookBody>,
 ) -> HandlerResult {
+    only_operator(caller, &body.url)?;
     let request = NewWebhookRequest {
         url: body.url,
         secret: body.secret,
@@ -104,6 +108,7 @@ async fn update(
     id: web::Path<String>,
     JsonBody(body): JsonBody<WebhookChanges>,
 ) -> HandlerResult {
+    body.url.as_deref().map(|url| only_operator(caller, url)).transpose()?;
     let patch = WebhookPatch {
         url: body.url,
         label: body.label,
@@ -150,6 +155,14 @@ async fn test(CallerService(service): CallerService, id: web::Path<String>) -> H
 async fn remove(CallerService(service): CallerService, id: web::Path<String>) -> HandlerResult {
     service.remove_webhook(webhook(&id)?).await?;
     Ok(HttpResponse::NoContent().finish())
+}
+
+/// Sinks lead to files and to brokers on private networks, which holders of tokens may not reach.
+fn only_operator(caller: Caller, url: &str) -> Result<(), Problem> {
+    if is_sink(url) && !caller.is_operator {
+        return Err(Problem::forbidden("sinks are added and moved through the admin socket only"));
+    }
+    Ok(())
 }
 
 fn answer(caller: Caller, webhook: Webhook) -> HttpResponse {

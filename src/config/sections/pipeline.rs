@@ -1,5 +1,6 @@
-//! `scheduler.*`, `fetch.*`, `daemon.*`, `supervision.*` and `faults.*`.
+//! `scheduler.*`, `fetch.*`, `sinks.*`, `daemon.*`, `supervision.*` and `faults.*`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::super::effective::Effective;
@@ -9,12 +10,14 @@ use super::super::schema::SchemaKey;
 use super::DAY_SECONDS;
 use super::websub::websub;
 use crate::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
+use crate::sinks::SinkSettings;
 use crate::supervision::Intensity;
 
 pub(super) const KEYS: &[SchemaKey] = &[
     SchemaKey::count("scheduler.tick-seconds", 1, 3_600, "seconds between two ticks of the scheduler"),
     SchemaKey::count("fetch.concurrency", 1, 10_000, "polls in flight at most"),
     SchemaKey::count("fetch.threads", 0, 64, "number of fetch threads"),
+    SchemaKey::new("sinks.directory", KeyKind::Path, "the directory for files with events"),
     SchemaKey::count("daemon.drain-seconds", 0, 3_600, "seconds that polls in flight may take at shutdown"),
     SchemaKey::count("supervision.restarts-max", 0, 1_000_000, "restarts within the window at most"),
     SchemaKey::count("supervision.within-seconds", 1, DAY_SECONDS, "the window, in seconds"),
@@ -48,6 +51,10 @@ pub(in crate::config) fn pipeline(values: &Effective, problems: &mut Vec<ConfigP
             faults: values.faults("faults.rules").to_vec(),
         },
         websub: websub(values, problems),
+        sinks: SinkSettings {
+            directory: values.path("sinks.directory").map(Path::to_owned),
+            authorities: values.path("http.tls-ca-file").map(Path::to_owned),
+        },
     }
 }
 

@@ -310,6 +310,6 @@ mod tests {
         let mut details = Details::default();
         details.add_category(" ");
         details.add_category(&"é".repeat(300));
-        assert_eq!(details.categories, ["é".repeat(200).into()]);
+        assert_eq!(details.categories, [Box::<str>::from("é".repeat(200))]);
     }
 }
