@@ -132,6 +132,7 @@ fn a_broker_that_is_killed_gets_everything_when_it_is_back(#[values(Sqlite, Post
         // The daemon is killed, too; the cursor is in the store.
         world.kill_and_start().await;
         server.restart().await;
+        redis::loaded(&server).await;
         world.advance(Duration::from_secs(15));
         world.all_stored(id).await;
         assert_eq!(bodies(redis::payloads(&server, "feeds").await), numbers(1..=60));

@@ -27,6 +27,22 @@ async fn entries(server: &Server, stream: &str) -> Vec<Entry> {
     ::redis::cmd("XRANGE").arg(stream).arg("-").arg("+").query_async(&mut connection).await.unwrap()
 }
 
+/// Waits until a server that was started again has read its data.
+pub(crate) async fn loaded(server: &Server) {
+    let client = ::redis::Client::open(format!("redis://127.0.0.1:{}", server.port)).unwrap();
+    let begun = Instant::now();
+    loop {
+        if let Ok(mut connection) = client.get_multiplexed_async_connection().await {
+            let exists: Result<bool, _> = ::redis::cmd("EXISTS").arg("feeds").query_async(&mut connection).await;
+            if exists.is_ok() {
+                return;
+            }
+        }
+        assert!(begun.elapsed() < LIMIT, "the server does not load its data");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 pub(crate) async fn payloads(server: &Server, stream: &str) -> Vec<String> {
     let entries = entries(server, stream).await;
     entries.into_iter().map(|(_, fields)| fields.into_iter().find(|(name, _)| name == "event").unwrap().1).collect()
