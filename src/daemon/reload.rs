@@ -14,7 +14,7 @@ use crate::service::Service;
 use crate::telemetry::LogHandle;
 
 /// Keys, or prefixes of keys, that apply at once, and the part of the program that uses them.
-const AT_ONCE: [(&str, Follower); 13] = [
+const AT_ONCE: [(&str, Follower); 14] = [
     ("source.", Follower::Rules),
     ("posts.", Follower::Rules),
     ("history.", Follower::Rules),
@@ -22,6 +22,7 @@ const AT_ONCE: [(&str, Follower); 13] = [
     ("outage.", Follower::Rules),
     ("webhooks.", Follower::Rules),
     ("audit.", Follower::Rules),
+    ("events.", Follower::Rules),
     ("http.", Follower::Requests),
     ("api.jwt-", Follower::AccessRules),
     ("api.requests-per-second", Follower::AccessRules),
@@ -180,6 +181,7 @@ mod tests {
                 "keep",
                 "new",
                 "always",
+                "fixed",
                 "debug",
                 "Other/1.0",
             ]

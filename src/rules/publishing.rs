@@ -1,7 +1,7 @@
 //! How often a source publishes: an estimate from the entries of the last weeks, with weekday and hour where they are
 //! clear.
 //!
-//! Each new entry counts, and its count fades with [`FADE`]. Entries count by their dates if these can be true, else by
+//! Each new entry counts, and its count fades over some weeks. Entries count by their dates if these can be true, else by
 //! when they were seen. With few entries a prior decides.
 
 use std::time::Duration;

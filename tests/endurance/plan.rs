@@ -42,6 +42,7 @@ impl Plan {
         let rest = |after, cooldown| RestRule { after, cooldown: interval * cooldown };
         Policy {
             interval,
+            adaptive: None,
             max_backoff: interval * 4,
             rests: Rests::from_iter([
                 (FailureKind::Unauthorized, rest(0, 2)),

@@ -174,8 +174,7 @@ fn a_daemon_that_stops_to_be_ready_has_one_event_each_time(#[values(Sqlite, Post
         world.policy.breaker.after = 1000;
         let id = world.start_and_poll_all().await[0];
         let watch = actix_rt::spawn(world.service().watch_readiness());
-        let mut told = 0;
-        for _ in 0..2 {
+        for told in 1..=2 {
             // No poll succeeds for a day.
             world.poll_again(id).await;
             world.advance(hours(24));
@@ -183,7 +182,6 @@ fn a_daemon_that_stops_to_be_ready_has_one_event_each_time(#[values(Sqlite, Post
                 world.breathe().await;
                 world.advance(Duration::from_secs(20));
             }
-            told += 1;
             let not_ready = async || {
                 let events = world.other_events().await;
                 events.into_iter().filter(|event| event.event_type == EventType::DaemonNotReady).collect::<Vec<_>>()

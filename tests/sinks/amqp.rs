@@ -1,12 +1,13 @@
 //! RabbitMQ. It takes about fifteen seconds to start, so one test plays all cases.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use amqprs::callbacks::DefaultConnectionCallback;
 use amqprs::channel::{
     BasicGetArguments, Channel, ExchangeDeclareArguments, QueueBindArguments, QueueDeclareArguments,
 };
 use amqprs::connection::{Connection, OpenConnectionArguments};
+use feedwarden::clock::Stopwatch;
 use feedwarden::model::FailureCause;
 use feedwarden::sinks::SinkSettings;
 
@@ -138,7 +139,7 @@ async fn frozen(server: &Server) {
     deliver(&mut sink, 1..=10).await.unwrap();
     server.freeze();
     for _ in 0..2 {
-        let begun = Instant::now();
+        let begun = Stopwatch::start();
         let report = sink.deliver(&messages(11..=20), NOW, Duration::from_millis(500)).await.unwrap_err();
         assert!(begun.elapsed() < Duration::from_secs(3));
         assert_eq!((report.cause, report.error.as_str()), (FailureCause::Stalled, "no confirmation within 0.5 s"));
@@ -151,7 +152,7 @@ async fn frozen(server: &Server) {
 async fn killed(server: &mut Server) {
     let mut sink = sink(&format!("amqp://127.0.0.1:{}?exchange=feeds", server.port));
     deliver(&mut sink, 1..=10).await.unwrap();
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     let work = tokio::spawn(async move {
         let confirmed = until_failure(&mut sink, 11).await;
         (sink, confirmed)

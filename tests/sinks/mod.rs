@@ -9,8 +9,9 @@ mod server;
 mod tls;
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use feedwarden::clock::Stopwatch;
 use feedwarden::model::{FailureReport, Timestamp};
 use feedwarden::sinks::{Address, Sink, SinkMessage, SinkSettings};
 
@@ -56,7 +57,7 @@ async fn deliver(sink: &mut Sink, numbers: std::ops::RangeInclusive<i64>) -> Res
 
 /// The error of a delivery, which has to come in less than ten seconds.
 async fn refusal(sink: &mut Sink) -> FailureReport {
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     let report = deliver(sink, 1..=3).await.unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(10), "{report:?} after {:?}", begun.elapsed());
     report
@@ -77,7 +78,7 @@ async fn until_failure(sink: &mut Sink, first: i64) -> i64 {
 
 /// Delivers again until the receiver is back.
 async fn until_taken(sink: &mut Sink, numbers: std::ops::RangeInclusive<i64>) {
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     while let Err(report) = deliver(sink, numbers.clone()).await {
         assert!(begun.elapsed() < Duration::from_secs(60), "{report:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;

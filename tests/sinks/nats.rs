@@ -1,8 +1,9 @@
 //! NATS JetStream.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_nats::jetstream::{self, stream};
+use feedwarden::clock::Stopwatch;
 use feedwarden::model::FailureCause;
 use feedwarden::sinks::SinkSettings;
 
@@ -71,7 +72,7 @@ async fn nats_killed_in_the_middle_loses_no_confirmed_event() {
     make_stream(&server, "feeds").await;
     let mut sink = sink(&format!("nats://127.0.0.1:{}?subject=feeds", server.port));
     deliver(&mut sink, 1..=10).await.unwrap();
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     let work = tokio::spawn(async move {
         let confirmed = until_failure(&mut sink, 11).await;
         (sink, confirmed)
@@ -97,7 +98,7 @@ async fn a_frozen_nats_costs_no_more_than_the_time_limit_and_loses_nothing() {
     deliver(&mut sink, 1..=10).await.unwrap();
     server.freeze();
     for _ in 0..2 {
-        let begun = Instant::now();
+        let begun = Stopwatch::start();
         let report = sink.deliver(&messages(11..=20), NOW, Duration::from_millis(500)).await.unwrap_err();
         assert!(begun.elapsed() < Duration::from_secs(3));
         assert_eq!((report.cause, report.error.as_str()), (FailureCause::Stalled, "no confirmation within 0.5 s"));

@@ -1,7 +1,8 @@
 //! Redis Streams.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use feedwarden::clock::Stopwatch;
 use feedwarden::model::FailureCause;
 use feedwarden::sinks::SinkSettings;
 
@@ -30,7 +31,7 @@ async fn entries(server: &Server, stream: &str) -> Vec<Entry> {
 /// Waits until a server that was started again has read its data.
 pub(crate) async fn loaded(server: &Server) {
     let client = ::redis::Client::open(format!("redis://127.0.0.1:{}", server.port)).unwrap();
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     loop {
         if let Ok(mut connection) = client.get_multiplexed_async_connection().await {
             let exists: Result<bool, _> = ::redis::cmd("EXISTS").arg("feeds").query_async(&mut connection).await;
@@ -103,7 +104,7 @@ async fn a_frozen_redis_costs_no_more_than_the_time_limit_and_loses_nothing() {
     deliver(&mut sink, 1..=10).await.unwrap();
     server.freeze();
     for _ in 0..2 {
-        let begun = Instant::now();
+        let begun = Stopwatch::start();
         let report = sink.deliver(&messages(11..=20), NOW, Duration::from_millis(500)).await.unwrap_err();
         assert!(begun.elapsed() < Duration::from_secs(3));
         assert_eq!((report.cause, report.error.as_str()), (FailureCause::Stalled, "no confirmation within 0.5 s"));

@@ -4,8 +4,9 @@ use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use feedwarden::clock::Stopwatch;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Ends the whole group when the test's end of standard input closes, however the test ends.
@@ -50,7 +51,7 @@ impl Server {
     }
 
     async fn wait_until_up(&self) {
-        let begun = Instant::now();
+        let begun = Stopwatch::start();
         while tokio::net::TcpStream::connect(("127.0.0.1", self.port)).await.is_err() {
             let log = || std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
             assert!(begun.elapsed() < Duration::from_secs(90), "{:?} does not start: {}", self.command, log());
@@ -66,7 +67,7 @@ impl Server {
     pub(crate) fn kill(&mut self) {
         let _ = kill_process_group(self.group(), Signal::KILL);
         let _ = self.child.wait();
-        let begun = Instant::now();
+        let begun = Stopwatch::start();
         while running_threads(self.group()) > 0 && begun.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -81,7 +82,7 @@ impl Server {
     /// Stops all its processes, and waits until they stand still.
     pub(super) fn freeze(&self) {
         kill_process_group(self.group(), Signal::STOP).unwrap();
-        let begun = Instant::now();
+        let begun = Stopwatch::start();
         while running_threads(self.group()) > 0 {
             assert!(begun.elapsed() < Duration::from_secs(10), "{:?} does not stop", self.command);
             std::thread::sleep(Duration::from_millis(5));
