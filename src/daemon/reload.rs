@@ -184,6 +184,7 @@ mod tests {
                 "fixed",
                 "debug",
                 "Other/1.0",
+                "1000",
             ]
             .map(str::to_owned)
             .to_vec(),
