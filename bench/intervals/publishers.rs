@@ -86,5 +86,6 @@ pub(crate) fn hour_of_week(at: f64) -> usize {
 }
 
 pub(crate) fn time(at: f64) -> Timestamp {
-    BEGIN + Duration::from_secs_f64(at)
+    let distance = Duration::from_secs_f64(at.abs());
+    if at < 0.0 { BEGIN - distance } else { BEGIN + distance }
 }
