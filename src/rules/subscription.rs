@@ -103,12 +103,13 @@ pub fn begin(subscription: &mut Subscription, now: Timestamp) {
     subscription.next_attempt_at = now + VERIFY_WITHIN;
 }
 
-/// Notes that the hub has taken a request and will verify it, unless it has done so already.
+/// Notes that the hub has taken a request and will verify it, unless it has done so already, or has denied it.
 pub fn accepted(subscription: &mut Subscription) {
+    if subscription.asked_at.is_none() {
+        return;
+    }
     subscription.last_error = None;
-    if subscription.asked_at.is_some()
-        && matches!(subscription.state, SubscriptionState::Waiting | SubscriptionState::Denied)
-    {
+    if matches!(subscription.state, SubscriptionState::Waiting | SubscriptionState::Denied) {
         subscription.state = SubscriptionState::Requested;
     }
 }

@@ -150,6 +150,9 @@ fn p46_a_denied_subscription_waits_for_a_day_whenever_it_is_denied() {
     for mut subscription in [active(), waiting()] {
         let denied = Verification { reason: Some("not here".into()), ..asked("denied") };
         assert_eq!(verify(&mut subscription, &denied, NOW), VerificationVerdict::Denied);
+        // The answer to the request may come after the denial.
+        accepted(&mut subscription);
+        assert_eq!(subscription.state, SubscriptionState::Denied);
         assert_eq!(subscription.last_error.as_deref(), Some("the hub denied the subscription: not here"));
         assert_eq!(
             (step(&subscription, NOW + hours(23)), step(&subscription, NOW + hours(24))),

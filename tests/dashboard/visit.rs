@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use fantoccini::cookies::Cookie;
+use fantoccini::elements::Element;
+use fantoccini::error::CmdError;
 use fantoccini::key::Key;
 use fantoccini::{Client, Locator};
 use feedwarden::api::SITE;
@@ -14,6 +16,8 @@ use super::browser::{DriverCommand, axe, browser};
 /// Far longer than anything should take: a bound, not a wait.
 const PATIENCE: Duration = Duration::from_secs(30);
 const HEIGHT: u32 = 900;
+/// Updates of a page that may replace an element before it is used.
+const REPLACED_MAX: usize = 10;
 
 /// The browser, without cookies, without settings of earlier tests, and for this test only.
 pub(super) struct Visit {
@@ -57,30 +61,46 @@ impl Visit {
         url[url::Position::BeforePath..].to_owned()
     }
 
+    /// Does something with the first such element, and again if an update of the page has replaced it meanwhile.
+    async fn with_element<T>(
+        &self,
+        name: &str,
+        locator: Locator<'_>,
+        act: impl AsyncFn(Element) -> Result<T, CmdError>,
+    ) -> T {
+        for _ in 0..REPLACED_MAX {
+            let element = self.client.find(locator).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+            match act(element).await {
+                Err(error) if error.is_stale_element_reference() => {}
+                done => return done.unwrap_or_else(|error| panic!("{name}: {error}")),
+            }
+        }
+        panic!("{name} is replaced all the time");
+    }
+
     pub(super) async fn click(&self, selector: &str) {
-        let element = self.client.find(Locator::Css(selector)).await.unwrap_or_else(|e| panic!("{selector}: {e}"));
-        element.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
+        self.with_element(selector, Locator::Css(selector), async |element| element.click().await).await;
     }
 
     /// Replaces the text of a field.
     pub(super) async fn fill(&self, selector: &str, text: &str) {
-        let element = self.client.find(Locator::Css(selector)).await.unwrap_or_else(|e| panic!("{selector}: {e}"));
-        element.clear().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
-        element.send_keys(text).await.unwrap();
+        let fill = async |element: Element| {
+            element.clear().await?;
+            element.send_keys(text).await
+        };
+        self.with_element(selector, Locator::Css(selector), fill).await;
     }
 
     /// Presses a button by its words.
     pub(super) async fn press_button(&self, words: &str) {
         let path = format!("//main//button[normalize-space()='{words}']");
-        let button = self.client.find(Locator::XPath(&path)).await;
-        let button = button.unwrap_or_else(|error| panic!("no button {words:?}: {error}"));
-        button.click().await.unwrap_or_else(|error| panic!("{words}: {error}"));
+        self.with_element(words, Locator::XPath(&path), async |button| button.click().await).await;
     }
 
     /// Chooses an option by its value.
     pub(super) async fn choose(&self, selector: &str, value: &str) {
-        let element = self.client.find(Locator::Css(selector)).await.unwrap_or_else(|e| panic!("{selector}: {e}"));
-        element.select_by_value(value).await.unwrap_or_else(|error| panic!("{selector} has no {value:?}: {error}"));
+        let choose = async |element: Element| element.select_by_value(value).await;
+        self.with_element(selector, Locator::Css(selector), choose).await;
     }
 
     /// The document as it is now.
@@ -100,8 +120,7 @@ impl Visit {
 
     /// The visible text of the first such element.
     pub(super) async fn text(&self, selector: &str) -> String {
-        let element = self.client.find(Locator::Css(selector)).await.unwrap_or_else(|e| panic!("{selector}: {e}"));
-        element.text().await.unwrap()
+        self.with_element(selector, Locator::Css(selector), async |element| element.text().await).await
     }
 
     /// Runs the body of a function in the page.

@@ -55,7 +55,7 @@ pub struct HostsQuery {
     pub limit: Option<usize>,
     /// `held` or `breaker_open`: hosts in this state that the node has in memory, latest end first, without further
     /// pages.
-    #[schemars(extend("enum" = ["held", "breaker_open", null]))]
+    #[schemars(extend("enum" = ["held", "breaker_open"]))]
     pub state: Option<String>,
 }
 
