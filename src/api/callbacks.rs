@@ -1,4 +1,4 @@
-//! The listener for hubs (WebSub): callbacks of subscriptions and nothing else. Whoever knows the URL of a callback may
+//! The listener for hubs (WebSub): callbacks of subscriptions and nothing else. Anyone who knows the URL of a callback may
 //! write to it, so everything is bounded: connections, sizes, times and rates.
 
 use std::io;

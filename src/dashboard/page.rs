@@ -72,7 +72,7 @@ impl<'a> HtmlPage<'a> {
         self
     }
 
-    /// Allows audio and video of publishers, which load when somebody plays them.
+    /// Allows audio and video of publishers, which load when they are played.
     pub(super) fn media(mut self) -> HtmlPage<'a> {
         self.plays_media = true;
         self

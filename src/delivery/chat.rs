@@ -166,7 +166,7 @@ pub(super) fn matrix(message: &EventMessage<'_>) -> Value {
         "body": body,
         "format": "org.matrix.custom.html",
         "formatted_body": formatted,
-        // Names in the text notify nobody.
+        // Names in the text cause no notifications.
         "m.mentions": {},
     })
 }

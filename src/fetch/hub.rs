@@ -25,7 +25,7 @@ pub struct HubRequest {
     pub url: Url,
     pub mode: HubMode,
     pub topic: String,
-    /// Whoever knows it can write to the callback.
+    /// Anyone who knows it can write to the callback.
     pub callback: SecretString,
     /// What pushes are to be signed with.
     pub secret: SecretString,

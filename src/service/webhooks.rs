@@ -288,7 +288,7 @@ fn names(types: &[EventType]) -> Vec<String> {
 }
 
 /// The given secret, or a generated one with its text. What signs nothing may have none; Matrix needs the access token of
-/// its user, which nobody can generate here.
+/// its user, which cannot be generated here.
 fn valid_secret(given: Option<String>, format: DeliveryFormat) -> Result<(SecretString, Option<String>)> {
     let Some(given) = given else {
         if format == DeliveryFormat::Matrix {

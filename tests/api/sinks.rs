@@ -75,7 +75,7 @@ fn what_a_sink_cannot_be_is_refused_with_its_reason(#[values(Sqlite, Postgres)] 
         ] {
             api.tell("POST", "/webhooks", body).await.is_problem(400, "invalid", Some(field));
         }
-        // Files and brokers are for the operator, not for whoever has a token.
+        // Files and brokers are for the operator, not for everyone who has a token.
         let token = api.token(TokenScope::Write);
         let body = json!({ "url": redis }).to_string();
         let refused = api.tell_tcp("POST", "/webhooks", &body, Some(&token)).await;
